@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from segments.dataplane.query import engine, groups
 from segments.dataplane.query.plan import QueryPlan
-from segments.dataplane.query.scan import SEGMENT, SegmentRows, scan_table
+from segments.dataplane.query.scan import SEGMENT, VALID, SegmentRows, is_masked, scan_table
 from segments.dataplane.query.time_limit import time_limit
 
 _COLUMN: Final = re.compile(r"c\d+\Z")
@@ -61,9 +61,8 @@ def _first_rows(plan: QueryPlan, segments: Sequence[SegmentRows]) -> list[Segmen
     """As many rows as LIMIT needs: without WHERE and ORDER BY any rows will do."""
     left, found = plan.fetch, []
     for segment in segments:
-        size = min(left, segment.num_docs)
-        found.append(SegmentRows(segment.name, segment.host, segment.rows.slice(0, size), size))
-        left -= size
+        found.append(segment.first(left))
+        left -= found[-1].valid_docs
         if left <= 0:
             break
     return found
@@ -76,8 +75,9 @@ def _select(plan: QueryPlan, segments: Sequence[SegmentRows]) -> tuple[pa.Table,
         f"{o.sql} AS o{i}" for i, o in enumerate(plan.order)
     ]
     if plan.where is None and not plan.order and all(_COLUMN.match(e.sql) for e in plan.select):
+        table = _unmasked(table)
         return _plain(table, [(e.sql, f"s{i}") for i, e in enumerate(plan.select)]), table.num_rows, _filled(segments)
-    text = f"SELECT {', '.join(items + [SEGMENT] * mark)} FROM rows{_where(plan)}"  # noqa: S608  # our own templates only
+    text = f"SELECT {', '.join(items + [SEGMENT] * mark)} FROM rows{_where(plan, segments)}"  # noqa: S608  # our own templates only
     if plan.order:
         text += " ORDER BY " + ", ".join(o.text(f"o{i}") for i, o in enumerate(plan.order))
     rows = engine.run(f"{text} LIMIT {plan.fetch}", "rows", table)
@@ -100,7 +100,7 @@ def _group(plan: QueryPlan, segments: Sequence[SegmentRows]) -> tuple[pa.Table, 
     if simple is not None:
         if plan.kind == "distinct":
             simple = groups.ordered(simple, [(simple.column(o.sql), o) for o in plan.order], plan.fetch, 0)
-        return simple, sum(s.num_docs for s in segments), _filled(segments)
+        return simple, sum(s.valid_docs for s in segments), _filled(segments)
     table = scan_table(plan, segments, number_segments=plan.where is not None)
     exploded = any(key.mv for key in plan.keys)
     mark = plan.kind == "group" and plan.where is not None and not exploded and len(segments) <= _MARKED_SEGMENTS
@@ -109,7 +109,7 @@ def _group(plan: QueryPlan, segments: Sequence[SegmentRows]) -> tuple[pa.Table, 
     if mark:
         items += ["count(*) AS docs", f"bit_or(CAST(1 AS UBIGINT) << CAST({SEGMENT} AS UBIGINT)) AS marks"]
     distinct = "DISTINCT " if plan.kind == "distinct" else ""
-    source = _exploded(plan) if exploded else "rows" + _where(plan)
+    source = _exploded(plan, segments) if exploded else "rows" + _where(plan, segments)
     text = f"SELECT {distinct}{', '.join(items) or '1 AS nothing'} FROM {source}"  # noqa: S608  # our own templates only
     if plan.kind == "group" and plan.keys:
         text += f" GROUP BY {', '.join(str(i + 1) for i in range(len(plan.keys)))}"
@@ -135,26 +135,32 @@ def _simple_group(plan: QueryPlan, segments: Sequence[SegmentRows]) -> pa.Table 
     if len(set(keys)) < len(keys) or any(sql and (not _COLUMN.match(sql) or sql in keys) for _, sql in inputs):
         return None
     if not keys and not any(sql for _, sql in inputs):
-        count = sum(s.num_docs for s in segments)
+        count = sum(s.valid_docs for s in segments)
         return pa.table({f"p{i}": pa.array([count], pa.int64()) for i in range(len(inputs))})
-    table = scan_table(plan, segments)
+    table = _unmasked(scan_table(plan, segments))
     columns = {k: _decoded(table.column(k)) for k in keys}
     columns |= {sql: table.column(sql).cast(pa.float64(), safe=False) for _, sql in inputs if sql}
     return groups.group(pa.table(columns), keys, inputs)
+
+
+def _unmasked(table: pa.Table) -> pa.Table:
+    """The rows that count, of a scan."""
+    return table.filter(table.column(VALID)).drop_columns([VALID]) if VALID in table.column_names else table
 
 
 def _decoded(column: Any) -> Any:
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
-def _exploded(plan: QueryPlan) -> str:
+def _exploded(plan: QueryPlan, segments: Sequence[SegmentRows]) -> str:
     """Rows that satisfy WHERE, once for every combination of values of the multi-value keys."""
-    source = f"(SELECT * FROM rows{_where(plan)}) AS r"  # noqa: S608  # our own templates only
+    source = f"(SELECT * FROM rows{_where(plan, segments)}) AS r"  # noqa: S608  # our own templates only
     return source + "".join(f", unnest({key.sql}) AS t{i}(u{i})" for i, key in enumerate(plan.keys) if key.mv)
 
 
-def _where(plan: QueryPlan) -> str:
-    return f" WHERE {plan.where}" if plan.where is not None else ""
+def _where(plan: QueryPlan, segments: Sequence[SegmentRows]) -> str:
+    conditions = [VALID] * is_masked(segments) + [f"({plan.where})"] * (plan.where is not None)
+    return f" WHERE {' AND '.join(conditions)}" if conditions else ""
 
 
 def _distinct_page(plan: QueryPlan) -> str:
@@ -175,11 +181,11 @@ def _marks(rows: pa.Table) -> tuple[int, int]:
 
 def _matched(plan: QueryPlan, table: pa.Table, segments: Sequence[SegmentRows]) -> tuple[int, int]:
     if plan.where is None:
-        return table.num_rows, _filled(segments)
-    text = f"SELECT count(*) AS docs, count(DISTINCT {SEGMENT}) AS segs FROM rows{_where(plan)}"  # noqa: S608  # our own templates only
+        return sum(s.valid_docs for s in segments), _filled(segments)
+    text = f"SELECT count(*) AS docs, count(DISTINCT {SEGMENT}) AS segs FROM rows{_where(plan, segments)}"  # noqa: S608  # our own templates only
     found = engine.run(text, "rows", table)
     return int(found.column("docs")[0].as_py()), int(found.column("segs")[0].as_py())
 
 
 def _filled(segments: Sequence[SegmentRows]) -> int:
-    return sum(s.num_docs > 0 for s in segments)
+    return sum(s.valid_docs > 0 for s in segments)

@@ -20,6 +20,8 @@ ARROW_TYPES: Final[dict[str, pa.DataType]] = {
 #: Column that numbers the segments, and the one that stands in when a query reads no column at all.
 SEGMENT: Final = "seg"
 NOTHING: Final = "nothing"
+#: Column that says which rows count, where some do not.
+VALID: Final = "valid"
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class SegmentRows:
 
     ``num_docs`` is needed when the plan reads no column (``rows`` has no rows then); otherwise it may be left out.
     ``is_growing``: a consuming segment; the rows are those of one moment. ``is_tail``: rows that were read behind the
-    segment's end.
+    segment's end. ``valid``: which rows count, None: all; the others are as if they were not there.
     """
 
     name: str
@@ -37,14 +39,35 @@ class SegmentRows:
     num_docs: int = -1
     is_growing: bool = False
     is_tail: bool = False
+    valid: np.ndarray[Any, np.dtype[np.bool_]] | None = None
 
     def __post_init__(self) -> None:
         if self.num_docs < 0 or self.rows.num_columns:
             object.__setattr__(self, "num_docs", self.rows.num_rows)
 
+    @property
+    def valid_docs(self) -> int:
+        """Rows that count."""
+        return self.num_docs if self.valid is None else int(np.count_nonzero(self.valid))
+
+    def first(self, rows: int) -> SegmentRows:
+        """As many of the first rows as have so many that count."""
+        valid = self.valid
+        size = min(rows, self.num_docs) if valid is None else int(np.searchsorted(np.cumsum(valid), rows)) + 1
+        size = min(size, self.num_docs)
+        cut = self.rows.slice(0, size) if self.rows.num_columns else self.rows
+        return SegmentRows(self.name, self.host, cut, size, valid=None if valid is None else valid[:size])
+
+
+def is_masked(segments: Sequence[SegmentRows]) -> bool:
+    """Are there rows that do not count?"""
+    return any(s.valid is not None for s in segments)
+
 
 def scan_table(plan: QueryPlan, segments: Sequence[SegmentRows], *, number_segments: bool = False) -> pa.Table:
-    """The plan's columns as ``c0, c1...``; a column that a segment lacks holds its default null value."""
+    """The plan's columns as ``c0, c1...``; a column that a segment lacks holds its default null value. ``valid`` is
+    there when ``is_masked``.
+    """
     sizes = [s.num_docs for s in segments]
     columns: dict[str, Any] = {}
     for position, name in enumerate(plan.reads):
@@ -62,6 +85,11 @@ def scan_table(plan: QueryPlan, segments: Sequence[SegmentRows], *, number_segme
                 columns[f"c{position}"] = _column(plan.fields[name], segments)
     if number_segments:
         columns[SEGMENT] = pa.array(_numbers(sizes))
+    if is_masked(segments):
+        columns[VALID] = pa.chunked_array(
+            [pa.repeat(pa.scalar(True), s.num_docs) if s.valid is None else pa.array(s.valid) for s in segments],
+            pa.bool_(),
+        )
     if not columns:
         columns[NOTHING] = pa.array(np.zeros(sum(sizes), np.uint8))
     return pa.table(columns)
@@ -86,7 +114,7 @@ def _column(spec: FieldSpec, segments: Sequence[SegmentRows]) -> Any:
     chunks: list[Any] = []
     for segment in segments:
         at = segment.rows.schema.get_field_index(spec.name)
-        chunks += segment.rows.column(at).chunks if at >= 0 else [_default(spec, wanted, segment.num_docs)]
+        chunks += segment.rows.column(at).chunks if at >= 0 else [default_values(spec, wanted, segment.num_docs)]
     kinds = {c.type for c in chunks}
     if kinds <= {wanted} or (len(kinds) == 1 and _is_dictionary_of(kinds, wanted)):
         return pa.chunked_array(chunks, chunks[0].type if chunks else wanted)
@@ -103,7 +131,7 @@ def _nulls(plan: QueryPlan, name: str, spec: FieldSpec, segments: Sequence[Segme
         elif spec.name in held and are_recorded(plan.options):
             chunks.append(pa.repeat(pa.scalar(False), segment.num_docs))
         elif spec.name in held:
-            found = equals_default(segment.rows.column(spec.name), _default(spec, stored_type(spec), 1)[0])
+            found = equals_default(segment.rows.column(spec.name), default_values(spec, stored_type(spec), 1)[0])
             chunks += found.chunks if isinstance(found, pa.ChunkedArray) else [found]
         else:
             chunks.append(pa.repeat(pa.scalar(True), segment.num_docs))
@@ -115,7 +143,8 @@ def _is_dictionary_of(kinds: set[Any], wanted: pa.DataType) -> bool:
     return bool(pa.types.is_dictionary(kind)) and kind.value_type == wanted
 
 
-def _default(spec: FieldSpec, wanted: pa.DataType, size: int) -> Any:
+def default_values(spec: FieldSpec, wanted: Any, size: int) -> Any:
+    """So many times what stands for null in this column, as an Arrow array."""
     value: Any = spec.default_null
     if spec.stored_type == "BYTES":
         value = bytes.fromhex(str(value or "").replace("-", ""))

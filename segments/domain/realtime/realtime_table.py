@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from segments.domain.realtime.llc_name import check_llc_table
 from segments.domain.realtime.streams.stream_config import StreamConfig, stream_configs
+from segments.domain.tables.keyed_tables import is_keyed, is_upsert
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
-from segments.names import REALTIME
 
 
 def check_realtime(config: TableConfig) -> tuple[StreamConfig, ...]:
@@ -42,13 +42,9 @@ def _check_pauseless(config: TableConfig, streams: tuple[StreamConfig, ...]) -> 
 
 def _check_not_built_yet(config: TableConfig) -> None:
     """Better refused than consumed with rows that mean something else."""
-    asked = []
-    if config.model.upsert_config is not None and (config.model.upsert_config.mode or "NONE").upper() != "NONE":
-        asked.append("upsert (upsertConfig)")
-    if config.model.dedup_config is not None and config.model.dedup_config.dedup_enabled:
-        asked.append("deduplication (dedupConfig)")
-    if asked and config.table.type == REALTIME:
+    if is_keyed(config):
+        asked = "upsert (upsertConfig)" if is_upsert(config) else "deduplication (dedupConfig)"
         raise InvalidInput(
-            f"Table '{config.table}' asks for {' and '.join(asked)}, which this cluster can not do.",
+            f"Table '{config.table}' asks for {asked}, which this cluster can not do.",
             remedy="Leave it out.",
         )

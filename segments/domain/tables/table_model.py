@@ -228,6 +228,13 @@ class UpsertConfig(Model):
     enable_snapshot: Flag | None = None
     enable_preload: Flag | None = None
     drop_out_of_order_record: Flag | None = None
+    consistency_mode: Text | None = None
+    new_segment_tracking_time_ms: Long | None = None
+    upsert_view_refresh_interval_ms: Long | None = None
+    allow_partial_upsert_consumption_during_commit: Flag | None = None
+    enable_deleted_keys_compaction_consistency: Flag | None = None
+    partial_upsert_merger_class: Text | None = None
+    post_partial_upsert_transform_configs: list[TransformConfig | None] | None = None
 
 
 class DedupConfig(Model):
@@ -239,6 +246,10 @@ class DedupConfig(Model):
     metadata_ttl: Real | None = msgspec.field(default=None, name="metadataTTL")
     metadata_manager_class: Text | None = None
     metadata_manager_configs: TextMap | None = None
+    preload: Text | None = None
+    enable_preload: Flag | None = None
+    allow_dedup_consumption_during_commit: Flag | None = None
+    ignore_non_default_tiers: Text | None = None
 
 
 class TaskConfig(Model):

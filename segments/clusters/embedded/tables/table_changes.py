@@ -17,6 +17,7 @@ from segments.domain.segments.ideal_state import new_ideal_state
 from segments.domain.segments.peer_download import check_has_place, check_peer_scheme
 from segments.domain.tables import table_config as configs
 from segments.domain.tables.kept_secrets import has_mask, keep_secrets
+from segments.domain.tables.keyed_tables import check_keyed, check_unchanged
 from segments.domain.tables.schema import Schema
 from segments.domain.tables.server_tags import check_tags
 from segments.domain.tables.table_config import TableConfig
@@ -56,6 +57,7 @@ def validate_config(ctx: Context, config: TableConfig) -> Schema:
             remedy="Create the schema with POST /schemas first.",
         ) from error
     configs.check_against_schema(config, schema)
+    check_keyed(config, schema)
     validate_checks(config, schema)
     replacement_settings(config)
     return schema
@@ -117,6 +119,8 @@ def update_table(ctx: Context, given: TableConfig, detail: dict[str, Any]) -> Ta
         if node is None or ideal is None or ideal.record is None:
             raise table_not_found(table)
         config = _with_secrets_of(node, given)
+        if (stored := _stored(node)) is not None:
+            check_unchanged(stored, config)
         detail.update(recorded_change(_body_of(node), config.body))
         writes: list[Write] = [Replace(paths.table_config(table.typed), config.to_record(), node.version)]
         after = _with_streams(ideal.record, node, config).with_simple(REPLICAS=str(config.replication))

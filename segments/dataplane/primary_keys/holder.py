@@ -1,0 +1,64 @@
+"""The rows of one segment as its partition's keys know them: where they stand in the stream, and which are visible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Mask = NDArray[np.bool_]
+#: Reads columns of the rows that are there now.
+ReadColumns = Callable[[Sequence[str]], pa.Table]
+
+_FIRST: Final = 1 << 12
+
+
+class Holder:
+    """``number`` is its own in the partition; ``order``: rows of a segment with a higher one are later in the stream.
+    ``rows``: those whose keys were taken in.
+    """
+
+    def __init__(self, number: int, name: str, order: int, read: ReadColumns) -> None:
+        self.number, self.name, self.order, self.read = number, name, order, read
+        self.rows = 0
+        self._visible = np.zeros(0, np.bool_)
+        self._taken: Mask | None = None
+
+    def grow(self, rows: int) -> None:
+        """There are so many rows now; none of the new ones is visible yet."""
+        if rows > len(self._visible):
+            wider = np.zeros(max(rows, 2 * len(self._visible), _FIRST), np.bool_)
+            wider[: self.rows] = self._visible[: self.rows]
+            self._visible = wider
+        self.rows, self._taken = rows, None
+
+    def cut(self, rows: int) -> None:
+        """Rows from this one on count no more."""
+        self._visible[rows : self.rows] = False
+        self.rows, self._taken = min(rows, self.rows), None
+
+    def show(self, docs: NDArray[np.int64], visible: Mask) -> None:
+        """Say of rows whether queries see them."""
+        self._visible[docs], self._taken = visible, None
+
+    def hide(self, docs: NDArray[np.int32]) -> None:
+        """Queries see these rows no more."""
+        self._visible[docs], self._taken = False, None
+
+    def is_visible(self, docs: NDArray[np.int32]) -> Mask:
+        """Which of these rows queries see."""
+        return self._visible[docs]
+
+    def mask(self) -> Mask:
+        """Which rows queries see; it never changes."""
+        if self._taken is None:
+            self._taken = self._visible[: self.rows].copy()
+        return self._taken
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the masks."""
+        return self._visible.nbytes + (0 if self._taken is None else self._taken.nbytes)

@@ -1,0 +1,100 @@
+"""Reads the primary keys of rows, what decides between rows of one key, and which rows delete theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from segments.dataplane.primary_keys.key_hashes import Hashes, hash_rows
+from segments.dataplane.query.scan import default_values, stored_type
+from segments.domain.tables.keyed_tables import KeyRules
+from segments.domain.tables.schema import Schema
+
+
+@dataclass(frozen=True)
+class KeyRows:
+    """Rows in order: ``keys``; ``values``, of which the greatest counts, as integers that sort as the column's values
+    do; ``deletes``: the row deletes its key.
+    """
+
+    keys: Hashes
+    values: NDArray[np.int64]
+    deletes: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, at: Any) -> KeyRows:
+        """Those of the rows named by positions, a mask or a slice."""
+        return KeyRows(self.keys.take(at), self.values[at], self.deletes[at])
+
+
+class KeyReader:
+    """Of one table."""
+
+    def __init__(self, rules: KeyRules, schema: Schema) -> None:
+        self._rules, self._schema = rules, schema
+        named = [*rules.columns, rules.comparison, rules.delete_column]
+        self.columns: tuple[str, ...] = tuple(dict.fromkeys(c for c in named if c is not None))
+
+    def read(self, rows: pa.Table, count: int) -> KeyRows:
+        """``rows`` has ``columns`` in stored types; one that it lacks holds its default null value."""
+        keys = hash_rows([self._column(rows, name, count) for name in self._rules.columns], count)
+        comparison, delete = self._rules.comparison, self._rules.delete_column
+        return KeyRows(
+            keys,
+            sortable(self._column(rows, comparison, count)) if comparison else np.zeros(count, np.int64),
+            _truths(self._column(rows, delete, count)) if delete else np.zeros(count, np.bool_),
+        )
+
+    def _column(self, rows: pa.Table, name: str, count: int) -> Any:
+        spec = self._schema.by_name[name]
+        return rows.column(name) if name in rows.column_names else default_values(spec, stored_type(spec), count)
+
+
+def sortable(column: Any) -> NDArray[np.int64]:
+    """Numbers as 64-bit integers in the same order."""
+    values = _plain(column).to_numpy()
+    if values.dtype.kind != "f":
+        whole: NDArray[np.int64] = values.astype(np.int64, copy=False)
+        return whole
+    bits = np.ascontiguousarray(values.astype(np.float64, copy=False)).view(np.int64)
+    return bits ^ ((bits >> 63) & np.int64(2**63 - 1))
+
+
+def last_of_each(rows: KeyRows) -> NDArray[np.int64]:
+    """The positions of the rows that count, one of each key: of those with the greatest value the last."""
+    low = np.sort(rows.keys.low)
+    if not (low[1:] == low[:-1]).any():
+        return np.arange(len(rows))
+    order = np.lexsort((rows.values, rows.keys.low, rows.keys.high))
+    return order[ends_of_groups(rows.keys.take(order))]
+
+
+def ends_of_groups(keys: Hashes) -> NDArray[np.bool_]:
+    """Of sorted keys: is the row the last of its key?"""
+    ends = np.ones(len(keys), np.bool_)
+    ends[:-1] = (keys.low[1:] != keys.low[:-1]) | (keys.high[1:] != keys.high[:-1])
+    return ends
+
+
+def _truths(column: Any) -> NDArray[np.bool_]:
+    """As Pinot reads a flag of any type: a number that is not zero, ``true`` or ``1``."""
+    plain = _plain(column)
+    if pa.types.is_string(plain.type):
+        words: Sequence[str] = ("true", "1")
+        found: NDArray[np.bool_] = pc.is_in(pc.utf8_lower(plain), pa.array(words)).to_numpy(zero_copy_only=False)
+        return found
+    numbers: NDArray[np.bool_] = plain.to_numpy() != 0
+    return numbers
+
+
+def _plain(column: Any) -> Any:
+    found = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return found.cast(found.type.value_type) if pa.types.is_dictionary(found.type) else found

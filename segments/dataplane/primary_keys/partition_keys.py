@@ -1,0 +1,220 @@
+"""The primary keys of one partition of a table on this server: which row of each counts, in which segment.
+
+The row that counts is the one with the greatest comparison value, of equal ones the latest in the stream. That is a
+function of the rows that are here: segments may be loaded, replaced and removed in any order. Nothing here locks; the
+table's lock is held by whoever calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segments.dataplane.primary_keys.holder import Holder, Mask, ReadColumns
+from segments.dataplane.primary_keys.key_hashes import Hashes
+from segments.dataplane.primary_keys.key_rows import KeyReader, KeyRows, last_of_each
+from segments.dataplane.primary_keys.key_table import NOWHERE, KeyTable, Places
+
+
+class PartitionKeys:
+    """``segments`` are the segments whose rows count, by name; ``dropped`` those that only queries planned before
+    their removal still read.
+    """
+
+    def __init__(self, reader: KeyReader) -> None:
+        self._reader = reader
+        self.table = KeyTable()
+        self.segments: dict[str, Holder] = {}
+        self.dropped: dict[str, Holder] = {}
+        self._by_number: dict[int, Holder] = {}
+        self._orders = np.zeros(64, np.int64)
+        self._next = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of keys and masks."""
+        return self.table.nbytes + sum(h.nbytes for h in self._by_number.values())
+
+    def begin(self, name: str, order: int, read: ReadColumns) -> Holder:
+        """A segment without rows yet; what had its name is removed."""
+        self.remove(name)
+        self.dropped.pop(name, None)
+        self.segments[name] = holder = self._new(name, order, read)
+        return holder
+
+    def append(self, holder: Holder, rows: KeyRows) -> None:
+        """The segment's next rows."""
+        docs = np.arange(holder.rows, holder.rows + len(rows))
+        holder.grow(holder.rows + len(rows))
+        self._take(holder, rows, docs)
+
+    def replace(self, name: str, order: int, read: ReadColumns, rows: KeyRows) -> Holder:
+        """All rows of a segment, in place of those that had its name."""
+        before = self.segments.get(name)
+        let_go = self._let_go(before, 0) if before is not None else None
+        self.dropped.pop(name, None)
+        self.segments[name] = holder = self._new(name, order, read)
+        self.append(holder, rows)
+        if before is not None and let_go is not None:
+            self._forget(before)
+            lost, values = let_go
+            places = self.table.find(lost)
+            self._revive(lost.take((places == NOWHERE) | (self.table.values[places] < values)))
+        return holder
+
+    def seal(self, name: str, read: ReadColumns) -> None:
+        """The very same rows are read from somewhere else from now on."""
+        self.segments[name].read = read
+
+    def cut(self, name: str, rows: int) -> None:
+        """Only the segment's first rows count."""
+        holder = self.segments[name]
+        if rows < holder.rows:
+            lost, _ = self._let_go(holder, rows)
+            holder.cut(rows)
+            self._revive(lost)
+
+    def remove(self, name: str, *, is_still_read: bool = False) -> None:
+        """The segment's rows count no more: older rows of their keys do. ``is_still_read``: by queries under way."""
+        holder = self.segments.pop(name, None)
+        if holder is None:
+            return
+        lost, _ = self._let_go(holder, 0)
+        self._forget(holder)
+        if is_still_read:
+            self.dropped[name] = holder
+        self._revive(lost)
+        self.table.shrink()
+
+    def masks(self, names: Mapping[str, int]) -> dict[str, Mask | None]:
+        """{segment: which of its first rows queries see, None: all}, of the ``names`` that are known, each with the
+        number of its rows. With those that were dropped it is as if they were still here.
+        """
+        found = {name: self.segments[name].mask()[:rows] for name, rows in names.items() if name in self.segments}
+        dropped = [self.dropped[name] for name in names if name in self.dropped]
+        if dropped:
+            self._overlay(found, dropped)
+        return {name: None if mask.all() and len(mask) == names[name] else mask for name, mask in found.items()}
+
+    def is_known(self, keys: Hashes) -> Mask:
+        """Which of the keys have a row."""
+        known: Mask = self.table.find(keys) != NOWHERE
+        return known
+
+    def holder_at(self, number: int) -> Holder:
+        """The segment with this number."""
+        return self._by_number[number]
+
+    def _new(self, name: str, order: int, read: ReadColumns) -> Holder:
+        holder = Holder(self._next, name, order, read)
+        self._next += 1
+        if holder.number >= len(self._orders):
+            self._orders = np.concatenate([self._orders, np.zeros_like(self._orders)])
+        self._orders[holder.number] = order
+        self._by_number[holder.number] = holder
+        return holder
+
+    def _forget(self, holder: Holder) -> None:
+        self._by_number.pop(holder.number, None)
+
+    def _take(self, holder: Holder, rows: KeyRows, docs: NDArray[np.int64]) -> None:
+        """Rows of a segment: those that are the latest of their keys take over."""
+        if not len(rows):
+            return
+        last = last_of_each(rows)
+        rows, docs = rows.take(last), docs[last]
+        places = self.table.find(rows.keys)
+        is_new = places == NOWHERE
+        wins = np.flatnonzero(~is_new)
+        wins = wins[self._is_later(holder, docs[wins], rows.values[wins], places[wins])]
+        self._hide(places[wins])
+        self._put(holder, places[wins], rows.values[wins], docs[wins])
+        fresh = np.flatnonzero(is_new)
+        self._put(holder, self.table.put(rows.keys.take(fresh)), rows.values[fresh], docs[fresh])
+        shown = np.concatenate([wins, fresh])
+        holder.show(docs[shown], ~rows.deletes[shown])
+
+    def _is_later(self, holder: Holder, docs: Any, values: Any, places: Places) -> Mask:
+        """Does each row count more than the one at its key's place?"""
+        table, held = self.table, self.table.holders[places]
+        is_same = held == holder.number
+        order = self._orders[held]
+        is_behind = np.where(
+            is_same,
+            docs >= table.docs[places],
+            (order < holder.order) | ((order == holder.order) & (held <= holder.number)),
+        )
+        found: Mask = (values > table.values[places]) | ((values == table.values[places]) & is_behind)
+        return found
+
+    def _put(self, holder: Holder, places: Places, values: Any, docs: Any) -> None:
+        self.table.values[places], self.table.docs[places] = values, docs
+        self.table.holders[places] = holder.number
+
+    def _hide(self, places: Places) -> None:
+        held, docs = self.table.holders[places], self.table.docs[places]
+        for number in np.unique(held):
+            self._by_number[int(number)].hide(docs[held == number])
+
+    def _let_go(self, holder: Holder, first_doc: int) -> tuple[Hashes, NDArray[np.int64]]:
+        """Drop the keys whose row is in this segment, from a row on; returns them with their comparison values."""
+        places = self.table.held_by(holder.number, first_doc)
+        lost, values = self.table.keys_at(places), self.table.values[places]
+        self.table.drop(places)
+        return lost, values
+
+    def _revive(self, keys: Hashes) -> None:
+        """Find the rows that count now of keys whose row has gone."""
+        if not len(keys):
+            return
+        for holder in list(self.segments.values()):
+            rows = self._read(holder)
+            docs = np.flatnonzero(np.isin(rows.keys.low, keys.low))
+            self._take(holder, rows.take(docs), docs)
+
+    def _read(self, holder: Holder) -> KeyRows:
+        return self._reader.read(holder.read(self._reader.columns).slice(0, holder.rows), holder.rows)
+
+    def _overlay(self, masks: dict[str, Mask], dropped: list[Holder]) -> None:
+        """Change ``masks`` to what they would be if the dropped segments were still here."""
+        for holder in sorted(dropped, key=lambda h: (h.order, h.number)):
+            masks[holder.name] = np.zeros(holder.rows, np.bool_)
+        read = [self._read(h) for h in dropped]
+        best = _LatestOf(dropped, read)
+        places = self.table.find(best.rows.keys)
+        is_known = np.flatnonzero(places != NOWHERE)
+        is_later = np.ones(len(best.rows), np.bool_)
+        for at, holder in enumerate(dropped):
+            mine = is_known[best.holders[is_known] == at]
+            is_later[mine] = self._is_later(holder, best.docs[mine], best.rows.values[mine], places[mine])
+        beaten = places[is_later & (places != NOWHERE)]
+        held, docs = self.table.holders[beaten], self.table.docs[beaten]
+        for number in np.unique(held):
+            name = self._by_number[int(number)].name
+            if name in masks:
+                mask = masks[name].copy()
+                hidden = docs[held == number]
+                mask[hidden[hidden < len(mask)]] = False
+                masks[name] = mask
+        for at, holder in enumerate(dropped):
+            mine = np.flatnonzero(is_later & (best.holders == at))
+            masks[holder.name][best.docs[mine]] = ~best.rows.deletes[mine]
+
+
+class _LatestOf:
+    """Of the rows of several segments the one of each key that counts: ``holders`` are positions in the list."""
+
+    def __init__(self, holders: list[Holder], read: list[KeyRows]) -> None:
+        in_order = sorted(range(len(holders)), key=lambda i: (holders[i].order, holders[i].number))
+        rows = KeyRows(
+            Hashes(*(np.concatenate([getattr(read[i].keys, half) for i in in_order]) for half in ("high", "low"))),
+            np.concatenate([read[i].values for i in in_order]),
+            np.concatenate([read[i].deletes for i in in_order]),
+        )
+        last = last_of_each(rows)
+        self.rows = rows.take(last)
+        self.holders = np.repeat(in_order, [len(read[i]) for i in in_order])[last]
+        self.docs = np.concatenate([np.arange(len(read[i])) for i in in_order])[last]

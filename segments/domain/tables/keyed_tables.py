@@ -1,0 +1,322 @@
+"""Tables in which a primary key has one row: upsert and dedup, their settings, and what Pinot refuses of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from segments.domain.tables.schema import NUMERIC_STORED, FieldSpec, Schema
+from segments.domain.tables.table_config import TableConfig
+from segments.domain.tables.table_model import DedupConfig, UpsertConfig
+from segments.errors import InvalidInput
+from segments.names import REALTIME, shown
+
+Mode = Literal["FULL", "PARTIAL", "DEDUP"]
+
+STRATEGIES: Final = ("APPEND", "IGNORE", "INCREMENT", "MAX", "MIN", "OVERWRITE", "FORCE_OVERWRITE", "UNION")
+_MODES: Final = ("FULL", "PARTIAL", "NONE")
+_HASHES: Final = ("NONE", "MD5", "MURMUR3", "UUID")
+_ROUTING: Final = "strictReplicaGroup"
+
+
+@dataclass(frozen=True)
+class KeyRules:
+    """``columns`` are the primary key's; ``comparison``: of rows of one key the one with the greatest value counts
+    (None: dedup without a time). ``ttl`` and ``deleted_ttl`` are in units of the comparison column, 0: none.
+    """
+
+    mode: Mode
+    columns: tuple[str, ...]
+    comparison: str | None
+    delete_column: str | None = None
+    out_of_order_column: str | None = None
+    drops_out_of_order: bool = False
+    ttl: float = 0
+    deleted_ttl: float = 0
+    strategies: Mapping[str, str] = field(default_factory=dict)
+    default_strategy: str = "OVERWRITE"
+
+    @property
+    def masks_rows(self) -> bool:
+        """Do segments have rows that queries do not see?"""
+        return self.mode != "DEDUP"
+
+    @property
+    def needs_order(self) -> bool:
+        """Do a segment's rows depend on the rows before them? Then those have to be there first."""
+        return self.mode != "FULL" or self.drops_out_of_order or self.out_of_order_column is not None
+
+
+def is_upsert(config: TableConfig) -> bool:
+    """Is there one visible row of each primary key?"""
+    upsert = config.model.upsert_config
+    return upsert is not None and (upsert.mode or "NONE").upper() != "NONE"
+
+
+def is_dedup(config: TableConfig) -> bool:
+    """Is only the first row of each primary key kept?"""
+    dedup = config.model.dedup_config
+    return dedup is not None and (dedup.dedup_enabled is None or bool(dedup.dedup_enabled))
+
+
+def is_keyed(config: TableConfig) -> bool:
+    """Has a primary key one row?"""
+    return is_upsert(config) or is_dedup(config)
+
+
+def key_rules(config: TableConfig, schema: Schema) -> KeyRules | None:
+    """Of a table that ``check_keyed`` let in; None for one in which every row counts."""
+    upsert, dedup = config.model.upsert_config, config.model.dedup_config
+    if is_upsert(config) and upsert is not None:
+        strategies = {c: (s or "").upper() for c, s in (upsert.partial_upsert_strategies or {}).items()}
+        return KeyRules(
+            mode="PARTIAL" if (upsert.mode or "").upper() == "PARTIAL" else "FULL",
+            columns=schema.primary_keys,
+            comparison=comparison_of(config, upsert),
+            delete_column=upsert.delete_record_column,
+            out_of_order_column=upsert.out_of_order_record_column,
+            drops_out_of_order=bool(upsert.drop_out_of_order_record),
+            ttl=float(upsert.metadata_ttl or 0),
+            deleted_ttl=float(upsert.deleted_keys_ttl or 0),
+            strategies=strategies,
+            default_strategy=(upsert.default_partial_upsert_strategy or "OVERWRITE").upper(),
+        )
+    if is_dedup(config) and dedup is not None:
+        ttl = float(dedup.metadata_ttl or 0)
+        time = dedup.dedup_time_column or config.time_column
+        return KeyRules("DEDUP", schema.primary_keys, str(time) if ttl > 0 and time else None, ttl=ttl)
+    return None
+
+
+def comparison_of(config: TableConfig, upsert: UpsertConfig) -> str | None:
+    """The comparison column: as configured, else the time column."""
+    listed = [c for c in (*(upsert.comparison_columns or ()), upsert.comparison_column) if c]
+    return str(listed[0]) if listed else config.time_column
+
+
+def check_keyed(config: TableConfig, schema: Schema) -> None:
+    """InvalidInput for what Pinot refuses of upsert and dedup tables, and for what this cluster does not do."""
+    _check_words(config)
+    if not is_keyed(config):
+        return
+    if is_upsert(config) and is_dedup(config):
+        raise InvalidInput("A table can have either Upsert or Dedup enabled, but not both")
+    if config.table.type != REALTIME:
+        raise InvalidInput(
+            f"Table '{config.table}' asks for upsert or dedup, which only REALTIME tables have on this cluster.",
+            remedy="Leave upsertConfig and dedupConfig out.",
+        )
+    _check_key(schema)
+    _check_placement(config)
+    upsert, dedup = config.model.upsert_config, config.model.dedup_config
+    if is_upsert(config) and upsert is not None:
+        _check_upsert(config, schema, upsert)
+    elif dedup is not None:
+        _check_dedup(config, schema, dedup)
+
+
+def check_unchanged(before: TableConfig, after: TableConfig) -> None:
+    """Which row of a key counts can not change under rows that are there. InvalidInput naming what did."""
+    old, new = _fixed(before), _fixed(after)
+    changed = [key for key in old if old[key] != new[key]]
+    if changed:
+        raise InvalidInput(
+            f"{', '.join(changed)} of table '{after.table}' can not change: its rows were made by the old setting.",
+            remedy="Create another table with the new setting.",
+        )
+
+
+def _fixed(config: TableConfig) -> dict[str, object]:
+    upsert = config.model.upsert_config if is_upsert(config) else None
+    dedup = config.model.dedup_config if is_dedup(config) else None
+    return {
+        "upsertConfig.mode": (upsert.mode or "").upper() if upsert else None,
+        "upsertConfig.comparisonColumns": comparison_of(config, upsert) if upsert else None,
+        "upsertConfig.deleteRecordColumn": upsert.delete_record_column if upsert else None,
+        "upsertConfig.dropOutOfOrderRecord": bool(upsert.drop_out_of_order_record) if upsert else None,
+        "upsertConfig.outOfOrderRecordColumn": upsert.out_of_order_record_column if upsert else None,
+        "dedupConfig.dedupEnabled": dedup is not None,
+        "dedupConfig.dedupTimeColumn": (dedup.dedup_time_column or config.time_column) if dedup else None,
+    }
+
+
+def _check_words(config: TableConfig) -> None:
+    upsert, dedup = config.model.upsert_config, config.model.dedup_config
+    if upsert is not None:
+        _check_word("upsertConfig.mode", upsert.mode, _MODES)
+        _check_word("upsertConfig.hashFunction", upsert.hash_function, _HASHES)
+        _check_word("upsertConfig.defaultPartialUpsertStrategy", upsert.default_partial_upsert_strategy, STRATEGIES)
+        for column, strategy in (upsert.partial_upsert_strategies or {}).items():
+            _check_word(f"upsertConfig.partialUpsertStrategies.{column}", strategy or "", STRATEGIES)
+        for key, word in (("snapshot", upsert.snapshot), ("preload", upsert.preload)):
+            _check_word(f"upsertConfig.{key}", word, ("ENABLE", "DISABLE", "DEFAULT"))
+        _check_word("upsertConfig.consistencyMode", upsert.consistency_mode, ("NONE", "SYNC", "SNAPSHOT"))
+    if dedup is not None:
+        _check_word("dedupConfig.hashFunction", dedup.hash_function, _HASHES)
+
+
+def _check_word(key: str, word: str | None, known: tuple[str, ...]) -> None:
+    if word is not None and word.upper() not in known:
+        raise InvalidInput(f"'{shown(key)}' is '{shown(word)}'.", remedy=f"Use one of {', '.join(known)}.")
+
+
+def _check_key(schema: Schema) -> None:
+    if not schema.primary_keys:
+        raise InvalidInput(
+            "Upsert/Dedup table must have primary key columns in the schema",
+            remedy=f"Name them in primaryKeyColumns of schema '{schema.name}'.",
+        )
+    for name in schema.primary_keys:
+        if not schema.by_name[name].single_value:
+            raise InvalidInput(f"Upsert/Dedup primary key column: {name} cannot be of multi-value type")
+
+
+def _check_placement(config: TableConfig) -> None:
+    """All segments of a partition are on the same servers, and a query reads them from one."""
+    routing = config.model.routing
+    if routing is None or (routing.instance_selector_type or "").lower() != _ROUTING.lower():
+        raise InvalidInput(
+            "Upsert/Dedup table must use strict replica-group (i.e. strictReplicaGroup) based routing",
+            remedy='Set "routing": {"instanceSelectorType": "strictReplicaGroup"}.',
+        )
+    tags = config.model.tenants.tag_override_config if config.model.tenants else None
+    if tags is not None and (tags.realtime_consuming is not None or tags.realtime_completed is not None):
+        raise InvalidInput("Invalid tenant tag override used for Upsert/Dedup table")
+    if "COMPLETED" in (config.model.instance_assignment_config_map or {}):
+        raise InvalidInput("COMPLETED instance partitions can't be configured for upsert / dedup tables")
+
+
+def _check_upsert(config: TableConfig, schema: Schema, upsert: UpsertConfig) -> None:
+    if config.model.tier_configs is not None:
+        raise InvalidInput("The upsert table cannot have multi-tiers")
+    if config.index.star_tree_index_configs or config.index.enable_default_star_tree:
+        raise InvalidInput("The upsert table cannot have star-tree index.")
+    if config.ingestion.aggregation_configs or config.index.aggregate_metrics:
+        raise InvalidInput("Metrics aggregation and upsert cannot be enabled together")
+    _check_comparison(config, schema, upsert)
+    _check_flag_columns(schema, upsert)
+    _check_upsert_ttl(upsert)
+    _check_not_here(upsert)
+    if (upsert.mode or "").upper() == "PARTIAL":
+        _check_strategies(config, schema, upsert)
+
+
+def _check_comparison(config: TableConfig, schema: Schema, upsert: UpsertConfig) -> None:
+    listed = [str(c) for c in upsert.comparison_columns or () if c]
+    for column in listed:
+        if column not in schema.by_name:
+            raise InvalidInput(
+                "The comparison column does not exist on schema", remedy=f"Add '{shown(column)}' or name another."
+            )
+    if len(listed) > 1:
+        raise InvalidInput(
+            f"Table '{config.table}' has {len(listed)} comparison columns; this cluster compares by one.",
+            remedy="Name one in upsertConfig.comparisonColumns.",
+        )
+    _check_numeric(schema, comparison_of(config, upsert), "The comparison column")
+
+
+def _check_numeric(schema: Schema, name: str | None, what: str) -> None:
+    spec = schema.by_name.get(name or "")
+    if spec is None or not spec.single_value or spec.stored_type not in NUMERIC_STORED:
+        raise InvalidInput(
+            f"{what} '{shown(name or '')}' must be a single-valued column of a numeric type.",
+            remedy="Use INT, LONG, FLOAT, DOUBLE or TIMESTAMP.",
+        )
+
+
+def _check_flag_columns(schema: Schema, upsert: UpsertConfig) -> None:
+    delete, late = upsert.delete_record_column, upsert.out_of_order_record_column
+    if delete is not None:
+        spec = schema.by_name.get(delete)
+        if spec is None:
+            raise InvalidInput(f"Column {shown(delete)} specified in deleteRecordColumn does not exist")
+        if not spec.single_value:
+            raise InvalidInput(f"The deleteRecordColumn - {delete} must be a single-valued column")
+        if spec.data_type not in ("BOOLEAN", "STRING", "INT", "LONG", "FLOAT", "DOUBLE"):
+            raise InvalidInput(f"The deleteRecordColumn - {delete} must be of type: String / Boolean / Numeric")
+    if late is not None:
+        if upsert.drop_out_of_order_record:
+            raise InvalidInput(
+                "outOfOrderRecordColumn and dropOutOfOrderRecord shouldn't exist together for upsert table"
+            )
+        spec = schema.by_name.get(late)
+        if spec is None or not spec.single_value or spec.data_type != "BOOLEAN":
+            raise InvalidInput("The outOfOrderRecordColumn must be a single-valued BOOLEAN column")
+
+
+def _check_upsert_ttl(upsert: UpsertConfig) -> None:
+    if (upsert.metadata_ttl or 0) > 0 and (upsert.snapshot or "").upper() == "DISABLE":
+        raise InvalidInput("Upsert TTL must have snapshot enabled")
+    if (upsert.deleted_keys_ttl or 0) > 0 and upsert.delete_record_column is None:
+        raise InvalidInput("Deleted Keys TTL can only be enabled with deleteRecordColumn set.")
+
+
+def _check_not_here(upsert: UpsertConfig) -> None:
+    """Settings that would change rows if they were heeded."""
+    asked = {
+        "metadataManagerClass": upsert.metadata_manager_class,
+        "partialUpsertMergerClass": upsert.partial_upsert_merger_class,
+        "postPartialUpsertTransformConfigs": upsert.post_partial_upsert_transform_configs,
+        "enableDeletedKeysCompactionConsistency": upsert.enable_deleted_keys_compaction_consistency,
+    }
+    for key, value in asked.items():
+        if value:
+            raise InvalidInput(f"This cluster does not have 'upsertConfig.{key}'.", remedy="Leave it out.")
+    if (upsert.consistency_mode or "NONE").upper() != "NONE" and (
+        upsert.drop_out_of_order_record or upsert.out_of_order_record_column is not None
+    ):
+        raise InvalidInput(
+            f"Out-of-order records can not be dropped or marked when consistencyMode is {upsert.consistency_mode}."
+        )
+
+
+def _check_strategies(config: TableConfig, schema: Schema, upsert: UpsertConfig) -> None:
+    if not (schema.column_based_nulls or config.null_handling):
+        raise InvalidInput(
+            "Null handling must be enabled for partial upsert tables",
+            remedy="Set enableColumnBasedNullHandling in the schema or tableIndexConfig.nullHandlingEnabled.",
+        )
+    for column, strategy in (upsert.partial_upsert_strategies or {}).items():
+        if column in schema.primary_keys:
+            raise InvalidInput("Merger cannot be applied to primary key columns")
+        if column == comparison_of(config, upsert):
+            raise InvalidInput(
+                f"Merger cannot be applied to {'comparison' if upsert.comparison_columns else 'time'} column"
+            )
+        spec = schema.by_name.get(column)
+        if spec is None:
+            raise InvalidInput(f"Merger cannot be applied to non-existing column: {shown(column)}")
+        _check_strategy((strategy or "").upper(), spec)
+    _check_default_strategy(config, schema, upsert)
+
+
+def _check_strategy(strategy: str, spec: FieldSpec) -> None:
+    if strategy == "INCREMENT":
+        if spec.stored_type not in NUMERIC_STORED or not spec.single_value:
+            raise InvalidInput(f"INCREMENT merger cannot be applied to non-numeric column: {spec.name}")
+        if spec.kind in ("DATE_TIME", "TIME"):
+            raise InvalidInput(f"INCREMENT merger cannot be applied to date time column: {spec.name}")
+    if strategy in ("APPEND", "UNION") and spec.single_value:
+        raise InvalidInput(f"{strategy} merger cannot be applied to single-value column: {spec.name}")
+    if strategy in ("MIN", "MAX") and not spec.single_value:
+        raise InvalidInput(f"{strategy} merger cannot be applied to multi-value column: {spec.name}")
+
+
+def _check_default_strategy(config: TableConfig, schema: Schema, upsert: UpsertConfig) -> None:
+    """It holds for all columns that are not listed: each must be of a kind that it can merge."""
+    strategy = (upsert.default_partial_upsert_strategy or "OVERWRITE").upper()
+    fixed = {*schema.primary_keys, comparison_of(config, upsert), *(upsert.partial_upsert_strategies or {})}
+    for spec in schema.fields:
+        if spec.name not in fixed:
+            _check_strategy(strategy, spec)
+
+
+def _check_dedup(config: TableConfig, schema: Schema, dedup: DedupConfig) -> None:
+    if config.ingestion.aggregation_configs or config.index.aggregate_metrics:
+        raise InvalidInput("Metrics aggregation and dedup cannot be enabled together")
+    if dedup.metadata_manager_class:
+        raise InvalidInput("This cluster does not have 'dedupConfig.metadataManagerClass'.", remedy="Leave it out.")
+    if (dedup.metadata_ttl or 0) > 0:
+        _check_numeric(schema, dedup.dedup_time_column or config.time_column, "MetadataTTL must have dedupTimeColumn:")

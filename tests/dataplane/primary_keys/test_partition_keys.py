@@ -1,0 +1,174 @@
+"""The keys of a partition against a model in plain Python: segments grow, are sealed, replaced, cut and removed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
+
+from segments.dataplane.primary_keys.key_hashes import hash_rows
+from segments.dataplane.primary_keys.key_rows import KeyReader, sortable
+from segments.dataplane.primary_keys.key_table import NOWHERE, KeyTable
+from segments.dataplane.primary_keys.partition_keys import PartitionKeys
+from segments.domain.tables.keyed_tables import KeyRules
+from segments.domain.tables.schema import parse_schema
+
+SCHEMA = parse_schema({
+    "schemaName": "k", "primaryKeyColumns": ["id", "part"],
+    "dimensionFieldSpecs": [
+        {"name": "id", "dataType": "STRING"}, {"name": "part", "dataType": "INT"},
+        {"name": "gone", "dataType": "BOOLEAN"}, {"name": "version", "dataType": "LONG"},
+    ],
+})  # fmt: skip
+RULES = KeyRules("FULL", ("id", "part"), "version", delete_column="gone")
+
+Row = tuple[str, int, int, int]
+ROWS = st.lists(
+    st.tuples(st.sampled_from("abcde"), st.integers(0, 1), st.integers(0, 5), st.sampled_from([0, 0, 0, 1])),
+    max_size=12,
+)
+
+
+@dataclass
+class Segment:
+    """What one segment has, as the model knows it."""
+
+    order: int
+    born: int
+    rows: list[Row] = field(default_factory=list)
+
+    def table(self, columns: Any) -> pa.Table:
+        names = {"id": 0, "part": 1, "version": 2, "gone": 3}
+        kinds = {"id": pa.string(), "part": pa.int32(), "version": pa.int64(), "gone": pa.int32()}
+        return pa.table({c: pa.array([r[names[c]] for r in self.rows], kinds[c]) for c in columns})
+
+
+def visible(segments: dict[str, Segment]) -> set[tuple[str, int]]:
+    """(segment, row) of everything that a query should see: the model."""
+    best: dict[tuple[str, int], tuple[Any, ...]] = {}
+    for name, segment in segments.items():
+        for doc, (key, part, version, gone) in enumerate(segment.rows):
+            rank = (version, segment.order, segment.born, doc, name, gone)
+            best[key, part] = max(best.get((key, part), rank), rank)
+    return {(name, doc) for *_, doc, name, gone in best.values() if not gone}
+
+
+class Keys(RuleBasedStateMachine):
+    """Every step is done to both; after every one both show the same rows."""
+
+    names = Bundle("names")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reader = KeyReader(RULES, SCHEMA)
+        self.keys = PartitionKeys(self.reader)
+        self.model: dict[str, Segment] = {}
+        self.left: dict[str, Segment] = {}
+        self.births = 0
+
+    def born(self, order: int, rows: list[Row]) -> Segment:
+        self.births += 1
+        return Segment(order, self.births, rows)
+
+    def read(self, rows: list[Row]) -> Any:
+        return self.reader.read(Segment(0, 0, rows).table(self.reader.columns), len(rows))
+
+    @rule(target=names, order=st.integers(0, 4))
+    def begin(self, order: int) -> str:
+        name = f"s{order}"
+        self.left.pop(name, None)
+        self.model[name] = segment = self.born(order, [])
+        self.keys.begin(name, order, segment.table)
+        return name
+
+    @rule(name=names, rows=ROWS)
+    def append(self, name: str, rows: list[Row]) -> None:
+        if name in self.model:
+            self.model[name].rows.extend(rows)
+            self.keys.append(self.keys.segments[name], self.read(rows))
+
+    @rule(name=names, rows=ROWS)
+    def replace(self, name: str, rows: list[Row]) -> None:
+        order = int(name[1:])
+        self.left.pop(name, None)
+        self.model[name] = segment = self.born(order, rows)
+        self.keys.replace(name, order, segment.table, self.read(rows))
+
+    @rule(name=names)
+    def seal(self, name: str) -> None:
+        if name in self.model:
+            copy = Segment(0, 0, list(self.model[name].rows))
+            self.keys.seal(name, copy.table)
+            self.model[name].rows = copy.rows
+
+    @rule(name=names, rows=st.integers(0, 12))
+    def cut(self, name: str, rows: int) -> None:
+        if name in self.model:
+            self.keys.cut(name, rows)
+            del self.model[name].rows[rows:]
+
+    @rule(name=names, is_read=st.booleans())
+    def remove(self, name: str, is_read: bool) -> None:
+        if name in self.model:
+            segment = self.model.pop(name)
+            self.keys.remove(name, is_still_read=is_read)
+            if is_read:
+                self.left[name] = segment
+
+    def shown(self, segments: dict[str, Segment]) -> set[tuple[str, int]]:
+        masks = self.keys.masks({name: len(segment.rows) for name, segment in segments.items()})
+        return {
+            (name, int(doc))
+            for name, mask in masks.items()
+            for doc in (range(len(segments[name].rows)) if mask is None else np.flatnonzero(mask))
+        }
+
+    @invariant()
+    def the_same_rows_are_visible(self) -> None:
+        assert self.shown(self.model) == visible(self.model)
+
+    @invariant()
+    def queries_under_way_see_dropped_segments_as_if_they_were_there(self) -> None:
+        both = {**self.model, **self.left}
+        assert self.shown(both) == visible(both)
+
+
+TestKeys = Keys.TestCase
+TestKeys.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
+
+
+def test_a_table_of_keys_finds_all_that_was_put_and_nothing_that_was_dropped() -> None:
+    numbers = np.arange(50_000)
+    keys = hash_rows([pa.array(numbers)], len(numbers))
+    table = KeyTable()
+    for start in range(0, len(numbers), 777):
+        places = table.put(keys.take(slice(start, start + 777)))
+        table.holders[places], table.docs[places] = 1, numbers[start : start + 777]
+    assert (table.docs[table.find(keys)] == numbers).all()
+    table.drop(table.find(keys.take(slice(0, 40_000))))
+    table.shrink()
+    assert table.keys == 10_000
+    assert (table.find(keys.take(slice(0, 40_000))) == NOWHERE).all()
+    assert (table.docs[table.find(keys.take(slice(40_000, None)))] == numbers[40_000:]).all()
+
+
+def test_keys_of_any_type_and_length_are_told_apart_however_they_are_stored() -> None:
+    texts = ["", "a", "b", "ab", "a" * 7, "a" * 8, "a" * 9, "a" * 16, "a" * 17, "\0", "\0\0", "é" * 40]
+    plain = hash_rows([pa.array(texts)], len(texts))
+    coded = hash_rows([pa.chunked_array([pa.array(texts).dictionary_encode()])], len(texts))
+    assert (plain.low == coded.low).all()
+    assert (plain.high == coded.high).all()
+    assert len(set(plain.low.tolist())) == len(set(plain.high.tolist())) == len(texts)
+    pairs = hash_rows([pa.array(["a", "ab", "", "abc"]), pa.array(["bc", "c", "abc", ""])], 4)
+    assert len(set(pairs.low.tolist())) == 4
+
+
+def test_numbers_sort_as_they_did() -> None:
+    numbers = [float("-inf"), -1.5, -1.0, -0.0, 1e-9, 2.0, float("inf")]
+    assert list(np.argsort(sortable(pa.array(numbers)), kind="stable")) == list(range(len(numbers)))
+    assert sortable(pa.chunked_array([pa.array([3, -4], pa.int32())])).tolist() == [3, -4]
