@@ -32,7 +32,7 @@ _SLOWEST: Final = 10 << 10
 #: taken out.
 _LARGE: Final = 1 << 20
 _ON_DISK: Final = 2
-_LOOK_AT_DISK: Final = 64 << 20
+_CHECK_DISK_EVERY: Final = 64 << 20
 #: After a refusal so much of a body is discarded, for so many seconds, so that its sender gets to read the answer.
 _DRAINED: Final = 16 << 20
 _DRAIN_S: Final = 2.0
@@ -95,16 +95,16 @@ class Reservation:
     """The share of one body, given back by ``close``."""
 
     def __init__(self, all_of_them: LargeBodies, sender: bytes | None) -> None:
-        self._all, self._sender, self._size, self._unlooked = all_of_them, sender, 0, _LOOK_AT_DISK
+        self._all, self._sender, self._size, self._unchecked = all_of_them, sender, 0, _CHECK_DISK_EVERY
         self._is_open = True
 
     def grow(self, size: int) -> None:
         """Room for so many more bytes. Raises as ``LargeBodies.begin``."""
         self._all.add(self._sender, size)
         self._size += size
-        self._unlooked += size
-        if self._unlooked >= _LOOK_AT_DISK:
-            self._unlooked = 0
+        self._unchecked += size
+        if self._unchecked >= _CHECK_DISK_EVERY:
+            self._unchecked = 0
             _check_disk(size)
 
     def close(self) -> None:

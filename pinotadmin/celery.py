@@ -18,8 +18,8 @@ from django.conf import settings
 from segments.domain.jobs.workers.pools import Pool
 from segments.domain.jobs.workers.state import BEAT_EVERY_S
 from segments.gateways import worker_status
-from segments.gateways.worker_status import WorkerBoard
-from segments.processes.heartbeat_file import show_life
+from segments.gateways.worker_status import WorkerStatus
+from segments.processes.heartbeat_file import keep_heartbeat
 from segments.secret_texts import mask_text
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pinotadmin.settings")
@@ -40,7 +40,7 @@ def mark_ready(name: str) -> None:
     """Touch DATA_DIR/run/NAME.ready, for which the supervisor waits, and go on touching it."""
     folder = os.environ.get("PINOTADMIN_DATA_DIR")
     if folder:
-        show_life(Path(folder) / "run" / f"{name}.ready")
+        keep_heartbeat(Path(folder) / "run" / f"{name}.ready")
 
 
 @worker_init.connect
@@ -95,7 +95,7 @@ def _pool_of(task: Any) -> Pool | None:
     return getattr(task, "pool", None)
 
 
-def _board() -> WorkerBoard:
+def _board() -> WorkerStatus:
     return worker_status.shared(settings.REDIS_URL, settings.CLUSTER_NAME)
 
 

@@ -28,7 +28,7 @@ from django.urls import set_script_prefix
 
 from pinotadmin.body_reader import BodyReader, Receive, Reservation, Send, read_small, refuse
 from pinotadmin.response_headers import with_headers
-from pinotadmin.thread_limits import Turns
+from pinotadmin.thread_limits import ThreadLimits
 from segments.api import body_gate, fast_path
 from segments.api.clusters import cluster_calls
 from segments.errors import PinotAdminError, TooManyRequests
@@ -51,7 +51,7 @@ class ThreadedHandler(ASGIHandler):
         BaseHandler.__init__(self)
         self.load_middleware(is_async=False)
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="request")
-        self._turns = Turns(settings.MAX_REQUESTS_PER_USER, settings.MAX_WAITING_PER_USER, _IN_ALL)
+        self._turns = ThreadLimits(settings.MAX_REQUESTS_PER_USER, settings.MAX_WAITING_PER_USER, _IN_ALL)
         self._bodies = BodyReader()
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:

@@ -12,7 +12,7 @@ from segments.errors import TooManyRequests
 _AGAIN_S: Final = 1
 
 
-class Turns:
+class ThreadLimits:
     """At most ``at_once`` requests of one sender are at work, ``waiting`` more of them wait, in order. Only used on the
     event loop.
     """

@@ -29,7 +29,7 @@ from segments.models import Cluster, Push
 from segments.names import TableName, split_table_name
 from segments.services.core.context import Actor, Context
 from segments.services.jobs.queue import FOLLOW_END, ON_CLUSTER, PREFIX, RUN_PERIODIC, RUN_PUSH, enqueue_on_cluster
-from segments.services.jobs.table_passes import one_of, turn_of_task
+from segments.services.jobs.table_passes import one_of, task_lock
 from segments.services.jobs.time_limit import TimeIsUp, within
 from segments.services.push import push_session
 from segments.services.replacement.ends import end_jobs
@@ -72,7 +72,7 @@ def _run(one: Periodic) -> list[str]:
             if one.on_pinot:
                 _elsewhere(one.task)
             ctx = wiring.context()
-            lock = turn_of_task(ctx, PREFIX + one.task, one.rule, alone=not one.may_overlap)
+            lock = task_lock(ctx, PREFIX + one.task, one.rule, alone=not one.may_overlap)
             sentences = _WORK[one.task](ctx) if held.enter_context(lock) else []
     return _logged(one, sentences)
 
@@ -115,7 +115,7 @@ def on_cluster(name: str, work: str) -> list[str]:
         for turn in (
             one_of(own, f"{work} on {name}", 1),
             one_of(own, "pinot", PINOT_SLOTS),
-            turn_of_task(own, ON_CLUSTER, ON_DEMAND["on_cluster"], alone=False),
+            task_lock(own, ON_CLUSTER, ON_DEMAND["on_cluster"], alone=False),
         ):
             if not held.enter_context(turn):
                 return []
@@ -193,7 +193,7 @@ def follow_end(job_id: str, cluster: str | None = None) -> str:
     """
     with (
         one_of(wiring.context(), "follow", 1) as is_free,
-        turn_of_task(wiring.context(), FOLLOW_END, ON_DEMAND["follow_end"], alone=False) as may_run,
+        task_lock(wiring.context(), FOLLOW_END, ON_DEMAND["follow_end"], alone=False) as may_run,
     ):
         if not (is_free and may_run):
             return f"Job {job_id} is left to the schedule."

@@ -37,7 +37,7 @@ from segments.gateways.pinot import SqlBroker
 from segments.gateways.servers import HttpServers
 from segments.gateways.signed_calls import CallVerifier
 from segments.gateways.streams import StreamAccess, check_stream, open_stream
-from segments.gateways.worker_status import WorkerBoard
+from segments.gateways.worker_status import WorkerStatus
 from segments.gateways.worker_status import shared as shared_board
 from segments.models import Cluster
 from segments.names import instance_name
@@ -287,7 +287,7 @@ def worker_states() -> list[PoolState]:
     return pool_states(worker_board(), clock_ms())
 
 
-def worker_board() -> WorkerBoard:
+def worker_board() -> WorkerStatus:
     """Where workers write down what they do."""
     return shared_board(settings.REDIS_URL, settings.CLUSTER_NAME)
 

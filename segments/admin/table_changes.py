@@ -100,8 +100,8 @@ def run_pass(tables: list[Table]) -> Change:
     """Run one of the periodic passes now."""
 
     def run(ctx: Context, name: TableName, values: Mapping[str, Any], actor: Actor) -> str:
-        said = passes.run_pass(ctx, values["task"], name, actor)
-        return f"{values['task']} ran over {name}: {' '.join(said[:3]) or 'nothing to do.'}"
+        sentences = passes.run_pass(ctx, values["task"], name, actor)
+        return f"{values['task']} ran over {name}: {' '.join(sentences[:3]) or 'nothing to do.'}"
 
     task = forms.ChoiceField(
         label="Pass", choices=[(n, n) for n in sorted(passes.PASSES)], widget=UnfoldAdminSelectWidget

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from segments.services.access.people_audit import asked_by
+from segments.services.access.people_audit import acting_as
 from segments.services.core.context import Actor
 
 
-class Asking:
+class RequestActor:
     """Middleware; the session's user is read only when something is recorded."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -23,5 +23,5 @@ class Asking:
         def actor() -> Actor:
             return Actor(request.user.get_username() or "anonymous", "", str(request.META.get("REMOTE_ADDR") or ""))
 
-        with asked_by(actor):
+        with acting_as(actor):
             return self._get_response(request)

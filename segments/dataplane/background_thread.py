@@ -11,7 +11,7 @@ from collections.abc import Callable
 log = logging.getLogger(__name__)
 
 
-def run_beside(name: str, work: Callable[[], object], failed: str) -> threading.Thread:
+def run_in_background(name: str, work: Callable[[], object], failed: str) -> threading.Thread:
     """``work`` in a thread of its own that keeps no process alive; ``failed`` is the sentence for the log. Returns the
     running thread.
     """

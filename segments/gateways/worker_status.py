@@ -25,12 +25,12 @@ _KEPT: Final = 100
 
 
 @lru_cache(maxsize=4)
-def shared(url: str, cluster: str) -> WorkerBoard:
+def shared(url: str, cluster: str) -> WorkerStatus:
     """This process's board of an installation."""
-    return WorkerBoard(Redis.from_url(url, socket_timeout=_TIMEOUT_S, socket_connect_timeout=_TIMEOUT_S), cluster)
+    return WorkerStatus(Redis.from_url(url, socket_timeout=_TIMEOUT_S, socket_connect_timeout=_TIMEOUT_S), cluster)
 
 
-class WorkerBoard:
+class WorkerStatus:
     """One Redis hash per pool; times are epoch milliseconds."""
 
     def __init__(self, client: Redis, cluster: str) -> None:

@@ -47,7 +47,7 @@ _LARGE, _REREAD_S = 1_000, 3_600.0
 _SWEEP_S: Final = (300.0, 1_800.0)
 #: Seconds in which changes gather. What is under way in our own cluster needs processor and database more than the
 #: mirror does; where changes are polled for, all that one poll found comes together anyway.
-_GATHER_OWN_S, _GATHER_TOLD_S, _GATHER_ASKED_S = (0.15, 0.15), (0.02, 0.15), (0.02, 0.02)
+_GATHER_OWN_S, _GATHER_NOTIFIED_S, _GATHER_ASKED_S = (0.15, 0.15), (0.02, 0.15), (0.02, 0.02)
 #: Records that are read in one step of such a check.
 _PIECE: Final = 2_000
 
@@ -79,7 +79,7 @@ class ClusterFollower:
     def _gather_s(self) -> tuple[float, float]:
         if not self._is_pinot:
             return _GATHER_OWN_S
-        return _GATHER_ASKED_S if self._is_costly else _GATHER_TOLD_S
+        return _GATHER_ASKED_S if self._is_costly else _GATHER_NOTIFIED_S
 
     def run(self) -> None:
         """Follow until stopped; what can not be read or written now is tried again."""

@@ -31,7 +31,7 @@ class Mirror(Protocol):
         """End."""
 
 
-class Fleet:
+class ClusterMirrors:
     """The mirrors of all Pinot clusters; ``start`` returns at once. ``poll_s`` and ``make`` are there for tests."""
 
     def __init__(self, *, poll_s: float = _POLL_S, make: Callable[[str], Mirror] = PinotMirror) -> None:

@@ -52,14 +52,14 @@ class Guardian:
     def add(self, session: int) -> None:
         """A child leads this session now."""
         self._sessions.add(session)
-        self._tell(f"+{session}\n")
+        self._send(f"+{session}\n")
 
     def remove(self, session: int) -> None:
         """Nothing of this session runs any more; its number may be reused by strangers."""
         self._sessions.discard(session)
-        self._tell(f"-{session}\n")
+        self._send(f"-{session}\n")
 
-    def _tell(self, line: str) -> None:
+    def _send(self, line: str) -> None:
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(line.encode())
@@ -73,7 +73,7 @@ class Guardian:
             return
         self._process = self._start()
         for session in sorted(self._sessions):
-            self._tell(f"+{session}\n")
+            self._send(f"+{session}\n")
 
     def close(self, seconds: float = 15.0) -> None:
         """Let it make a last round for leftovers and end."""

@@ -11,7 +11,7 @@ from pathlib import Path
 EVERY_S = 2.0
 
 
-def show_life(path: Path, every_s: float = EVERY_S) -> None:
+def keep_heartbeat(path: Path, every_s: float = EVERY_S) -> None:
     """Touch ``path`` now (OSError when that fails), and from a thread of its own every ``every_s`` seconds as long as
     the process runs.
     """

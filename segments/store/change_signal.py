@@ -42,7 +42,7 @@ _lock = threading.Lock()
 
 
 def change_signal(store: Store, prefix: str) -> ChangeSignal:
-    """The one bell of this store and path; it hangs as long as the store is open."""
+    """The one signal of this store and path; it hangs as long as the store is open."""
     with _lock:
         bells = _bells.setdefault(store, {})
         if prefix not in bells:

@@ -29,7 +29,7 @@ register = template.Library()
 _BINARY: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _STEPS: Final = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 #: Set on a request whose page has shown why its cluster can not be asked.
-_SAID: Final = "said_why_away"
+_EXPLAINED: Final = "explained_why_unreachable"
 _NOTHING: Final = SafeString('<span class="muted">-</span>')
 
 
@@ -73,7 +73,7 @@ def cluster_lacks(context: Any) -> tuple[list[tuple[str, str]], list[tuple[str, 
 
 
 @register.simple_tag(takes_context=True)
-def away(context: Any, kind: str = "change") -> str:
+def unreachable(context: Any, kind: str = "change") -> str:
     """Why this can not be asked of the page's cluster now, empty when it can. ``kind``: change, reading (its ZooKeeper
     would do), query.
     """
@@ -86,13 +86,13 @@ def away(context: Any, kind: str = "change") -> str:
 
 
 @register.simple_tag(takes_context=True)
-def why_away(context: Any, kind: str = "change") -> SafeString:
+def why_unreachable(context: Any, kind: str = "change") -> SafeString:
     """The reason, once a page: what ``act`` shows disabled is described by it."""
-    request, why = context["request"], away(context, kind)
-    if not why or hasattr(request, _SAID):
+    request, why = context["request"], unreachable(context, kind)
+    if not why or hasattr(request, _EXPLAINED):
         return SafeString("")
-    setattr(request, _SAID, True)
-    return format_html('<span class="why" id="why-away">{}</span>', why)
+    setattr(request, _EXPLAINED, True)
+    return format_html('<span class="why" id="why-unreachable">{}</span>', why)
 
 
 @register.simple_tag(takes_context=True)
@@ -111,14 +111,14 @@ def act(
     small or danger.
 
     ``submit``: it submits the form around it instead, to that address or, when empty, to the form's own. ``needs`` as
-    ``kind`` of ``away``.
+    ``kind`` of ``unreachable``.
     """
     classes = f"button button-{kind}" if kind else "button"
     shown = format_html("{} {}", icon(symbol), text) if symbol else text
     named = format_html(' id="{}"', ident) if ident else ""
-    if away(context, needs):
+    if unreachable(context, needs):
         return format_html(
-            '<button class="{}" type="button" disabled aria-describedby="why-away">{}</button>', classes, shown
+            '<button class="{}" type="button" disabled aria-describedby="why-unreachable">{}</button>', classes, shown
         )
     if submit is None:
         return format_html('<a class="{}" href="{}"{}>{}</a>', classes, address, named, shown)
@@ -133,7 +133,7 @@ def short_version(text: str) -> str:
 
 
 @register.filter
-def away_words(state: str) -> str:
+def unreachable_words(state: str) -> str:
     """What a cluster in this state does, after its name."""
     return "is down" if state == "down" else UNREACHABLE.get(state, "")
 

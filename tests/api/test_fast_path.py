@@ -185,7 +185,7 @@ def test_other_addresses_are_not_of_the_short_way(path: str) -> None:
     assert fast_path._match({"method": "POST", "path": path}) is None
 
 
-def test_a_user_is_read_anew_for_every_request(cluster: ApiCluster) -> None:
+def test_a_user_is_read_again_for_every_request(cluster: ApiCluster) -> None:
     cluster.as_user("ann")
     ann, ask = basic("ann", "a long enough secret"), ("POST", "/sql", b'{"sql": "select 1"}')
     assert (directly(*ask, authorization=ann) or pytest.fail("not answered")).status == 200

@@ -88,7 +88,7 @@ def test_segments_of_a_replacement_are_not_deleted_and_the_page_says_why(admin: 
     assert "None of the chosen segments can be deleted" in admin.get(f"{BASE}/delete/", {"s": ["a_0"]}).content.decode()
 
 
-def test_nothing_chosen_is_told(admin: Client, segments: World) -> None:
+def test_nothing_chosen_is_reported(admin: Client, segments: World) -> None:
     answer = admin.get(f"{BASE}/delete/")
     assert answer.status_code == 400
     assert "Tick segments in the list first" in answer.content.decode()

@@ -61,7 +61,7 @@ def test_an_unknown_kind_is_shown_all_the_same(viewer: Client) -> None:
     assert "Something new" in rows(viewer)
 
 
-def test_what_the_pass_did_about_a_finding_stands_beside_it(viewer: Client) -> None:
+def test_what_the_pass_did_about_a_finding_stands_next_to_it(viewer: Client) -> None:
     stuck = make_finding(
         code="consumption-stuck", subject="2", table_name="r_REALTIME", message="Partition 2 stands still."
     )
@@ -74,7 +74,7 @@ def test_what_the_pass_did_about_a_finding_stands_beside_it(viewer: Client) -> N
     assert "another table" not in text
 
 
-def test_closed_findings_tell_what_closed_them(viewer: Client) -> None:
+def test_closed_findings_report_what_closed_them(viewer: Client) -> None:
     closed = make_finding(subject="new_1", closed_at=timezone.now() - timedelta(hours=1))
     Finding.objects.filter(pk=closed.pk).update(last_seen=closed.closed_at)
     closed.refresh_from_db()

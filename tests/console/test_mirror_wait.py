@@ -34,7 +34,7 @@ def test_the_page_comes_when_the_mirror_has_the_new_state(world: World, monkeypa
     assert 0.15 < time.monotonic() - began < 5
 
 
-def test_a_mirror_that_stands_still_is_not_waited_for_longer_than_said(
+def test_a_mirror_that_stands_still_is_not_waited_for_longer_than_configured(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mirror_wait, "LONGEST_S", 0.2)

@@ -46,7 +46,7 @@ def test_a_wrong_form_runs_nothing(operator: Client, world: World, form: dict[st
     assert not PassRun.objects.exists()
 
 
-def test_runs_are_told_in_plain_sentences(
+def test_runs_are_reported_in_plain_sentences(
     viewer: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     make_table()
@@ -130,7 +130,7 @@ def test_the_health_strip_names_a_worker_that_does_not_work(
     assert "worker passes" not in text
 
 
-def test_the_health_strip_says_when_zookeeper_is_away(viewer: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_health_strip_says_when_zookeeper_is_unreachable(viewer: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     def away(_: object = None) -> None:
         raise Unavailable("ZooKeeper does not answer.")
 

@@ -31,7 +31,7 @@ def test_htmx_gets_only_the_result(viewer: Client, broker: FakeBroker) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sql", "rows", "is_told"),
+    ("sql", "rows", "is_reported"),
     [
         ("select carrier, count(*) from flights group by carrier", 10, True),
         ("set a = 1; select carrier from flights", 10, True),
@@ -42,12 +42,12 @@ def test_htmx_gets_only_the_result(viewer: Client, broker: FakeBroker) -> None:
     ],
 )
 def test_a_page_says_when_a_limit_was_added_to_the_query(
-    viewer: Client, broker: FakeBroker, sql: str, rows: int, is_told: bool
+    viewer: Client, broker: FakeBroker, sql: str, rows: int, is_reported: bool
 ) -> None:
     schema = {"columnNames": ["carrier"], "columnDataTypes": ["STRING"]}
     broker.answer = {"resultTable": {"dataSchema": schema, "rows": [["AA"]] * rows}, "exceptions": []}
     text = viewer.post("/console/query/", {"sql": sql}, headers=HTMX).content.decode()
-    assert ("The query has no LIMIT, so LIMIT 10 was added" in text) is is_told
+    assert ("The query has no LIMIT, so LIMIT 10 was added" in text) is is_reported
 
 
 def test_it_works_without_scripts(viewer: Client, broker: FakeBroker) -> None:

@@ -25,7 +25,7 @@ def test_a_created_znode_has_version_0_and_each_write_adds_one(store: Store):
     assert store.exists("/t") == 1
 
 
-def test_a_read_tells_when_and_in_which_order_things_were_written(store: Store):
+def test_a_read_reports_when_and_in_which_order_things_were_written(store: Store):
     first, second = store.create("/t1", A), store.create("/t2", A)
     assert abs(first.modified_ms - time.time() * 1000) < 60_000
     assert first.mzxid < second.mzxid < store.replace("/t1", B, 0).mzxid
@@ -79,7 +79,7 @@ def test_version_minus_one_does_not_mean_any(store: Store):
     assert store.exists("/t") == 0
 
 
-def test_delete_tells_whether_it_was_there_and_conflicts_on_another_version(store: Store):
+def test_delete_reports_whether_it_was_there_and_conflicts_on_another_version(store: Store):
     store.create("/p/t", A)
     with pytest.raises(Conflict):
         store.delete("/p/t", 1)
@@ -90,7 +90,7 @@ def test_delete_tells_whether_it_was_there_and_conflicts_on_another_version(stor
     assert store.delete("/p") is True
 
 
-def test_a_tree_is_deleted_with_all_below_it_and_nothing_beside(store: Store):
+def test_a_tree_is_deleted_with_all_below_it_and_nothing_else(store: Store):
     for path in ("/p/a/b/c", "/p/a/d", "/p2/a"):
         store.create(path, A)
     store.delete_tree("/p")

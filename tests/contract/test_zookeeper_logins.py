@@ -136,7 +136,7 @@ def test_a_session_with_sasl_goes_on_after_its_server_was_killed(with_sasl: ZooK
     store.close()
 
 
-def test_a_wrong_password_of_sasl_is_told_as_such(with_sasl: ZooKeeperProcess) -> None:
+def test_a_wrong_password_of_sasl_is_reported_as_such(with_sasl: ZooKeeperProcess) -> None:
     with pytest.raises(Unavailable, match="refused the login"):
         ZooKeeperStore(
             with_sasl.hosts, "sasl", login=ZooKeeperLogin(SASL, "pinotadmin", "guessed"), connect_timeout=5.0

@@ -30,7 +30,7 @@ def test_a_bad_request_is_refused_with_its_reason(world: World) -> None:
     assert httpx.post(url, json={"segments": []}).status_code == 401
 
 
-def test_the_reason_of_a_failed_load_is_told(world: World) -> None:
+def test_the_reason_of_a_failed_load_is_reported(world: World) -> None:
     world.create_table()
     server = world.start_server()
     crc = world.build("a")

@@ -58,7 +58,7 @@ def test_the_name_of_an_uploaded_realtime_segment_is_refused() -> None:
         check_name_form(CONFIG, "a__b__c__d__e")
 
 
-def test_the_quota_counts_what_stays_beside_the_incoming() -> None:
+def test_the_quota_counts_what_stays_next_to_the_incoming() -> None:
     check_quota(CONFIG, 1000, 24)
     with pytest.raises(Forbidden, match="1024"):
         check_quota(CONFIG, 1000, 25)

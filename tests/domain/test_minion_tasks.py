@@ -41,14 +41,14 @@ DEBUG: dict[str, Any] = {
 }
 
 
-def test_a_task_with_failed_sub_tasks_tells_their_errors_although_pinot_calls_it_completed() -> None:
+def test_a_task_with_failed_sub_tasks_reports_their_errors_although_pinot_calls_it_completed() -> None:
     task = task_of("T", "IN_PROGRESS", DEBUG)
     assert (task.state, task.total, task.completed, task.failed) == ("COMPLETED", 3, 1, 2)
     assert (task.errors, task.tables) == (("disk full",), ("t_OFFLINE",))
     assert task.is_final
 
 
-def test_when_it_finished_is_taken_from_the_last_sub_task_where_the_task_does_not_tell() -> None:
+def test_when_it_finished_is_taken_from_the_last_sub_task_where_the_task_does_not_report() -> None:
     assert task_of("T", "", DEBUG).finished.text == "2026-11-21 21:27:00 UTC"
     assert (
         task_of("T", "", {**DEBUG, "finishTime": "2026-11-21 21:30:00 UTC"}).finished.text == "2026-11-21 21:30:00 UTC"
@@ -62,7 +62,7 @@ def test_an_answer_that_is_none_is_a_task_without_details(odd: Any) -> None:
     assert (task.state, task.total, task.subtasks) == ("FAILED", None, ())
 
 
-def test_states_of_sub_tasks_are_counted_where_nothing_else_is_told() -> None:
+def test_states_of_sub_tasks_are_counted_where_nothing_else_is_reported() -> None:
     task = task_of_states(
         "T", "IN_PROGRESS", {"T_10": "RUNNING", "T_2": "TASK_ERROR", "T_1": "COMPLETED", "T_3": "INIT"}, "why"
     )

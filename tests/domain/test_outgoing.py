@@ -70,7 +70,7 @@ def test_a_root_whose_name_leads_to_a_clouds_own_services_is_not_called(number: 
     Rules(Kind.REDIS, ["redis.example"]).judge(Place("redis.example", 6379), numbers("10.0.0.1"))
 
 
-def test_a_name_that_no_rule_can_allow_is_not_even_looked_up() -> None:
+def test_a_name_that_no_rule_can_allow_is_not_even_resolved() -> None:
     assert not Rules(Kind.KAFKA, ["kafka.example"], loopback=True).may_be_asked_for(Place("secret.evil.example", 1))
     assert not Rules(Kind.KAFKA).may_be_asked_for(Place("secret.evil.example", 1))
     assert Rules(Kind.KAFKA, ["kafka.example"]).may_be_asked_for(Place("kafka.example", 1))

@@ -126,7 +126,7 @@ def test_status_of_a_table_never_paused() -> None:
     }
 
 
-def test_status_tells_topics_and_ours_only_where_there_are_some() -> None:
+def test_status_reports_topics_and_ours_only_where_there_are_some() -> None:
     body = status_json(PauseState(paused=True, inactive_topics=(1,), partitions=(2,), actor="ann", resume_at_ms=9), [])
     assert body["indexOfInactiveTopics"] == [1]
     assert (body["pausedPartitions"], body["actor"], body["resumeAtMs"]) == ([2], "ann", 9)

@@ -190,7 +190,7 @@ LISTED = ("ingestionConfig", "streamIngestionConfig", "streamConfigMaps")
         (("description",), "a ***** table"),
     ],
 )
-def test_what_says_nothing_of_where_a_secret_goes_may_change_beside_it(path: tuple[Any, ...], value: Any) -> None:
+def test_what_says_nothing_of_where_a_secret_goes_may_change_next_to_it(path: tuple[Any, ...], value: Any) -> None:
     expected = copied(CONFIG)
     at(expected, *path[:-1])[path[-1]] = str(value).replace(f":{MASK}@", ":pass-6@")
     assert keep_secrets(changed(*path, value=value), CONFIG) == expected

@@ -109,7 +109,7 @@ def test_a_resume_cut_anywhere_is_whole_and_asking_again_changes_no_start(start:
     assert interrupted(prepare, run, after) >= 5
 
 
-def test_a_repair_cut_anywhere_is_done_by_the_next_look() -> None:
+def test_a_repair_cut_anywhere_is_done_by_the_next_pass() -> None:
     def after(world: RealtimeWorld) -> None:
         keep_consumption(world.ctx)
         assert len(world.consuming) == 2

@@ -93,7 +93,7 @@ def test_a_write_that_was_lost_on_its_way_is_sent_again():
     assert entries(store) == ["a"]
 
 
-def test_a_lost_reply_overwritten_by_others_is_decided_anew():
+def test_a_lost_reply_overwritten_by_others_is_decided_again():
     inner = MemoryStore()
     store = FaultyStore(inner, Plan({1: Fault.LOST_AFTER}))
     policy = RetryPolicy(sleep=lambda _: update_record(inner, "/r", appending("other")))

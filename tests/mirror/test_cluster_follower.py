@@ -252,7 +252,7 @@ def test_sums_of_a_table_stay_those_of_its_segments(world: World, cluster: Clust
     assert sums() == told(2)
 
 
-def test_a_change_does_not_wait_for_a_look_at_everything(
+def test_a_change_does_not_wait_for_a_full_read(
     world: World, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.upload(*(f"s{i}" for i in range(30)))
@@ -278,9 +278,9 @@ def test_a_change_does_not_wait_for_a_look_at_everything(
     assert pieces[1] == path, "it comes before all that is left of the look"
 
 
-def test_what_was_lost_while_nothing_was_told_is_found(world: World, cluster: Cluster) -> None:
+def test_what_was_lost_while_nothing_was_reported_is_found(world: World, cluster: Cluster) -> None:
     with following(world.memory, cluster) as follower:
-        put_untold(world, paths.segment(TABLE.typed, "a"), changed(world, "a", "crc", "8"))
+        put_unnoticed(world, paths.segment(TABLE.typed, "a"), changed(world, "a", "crc", "8"))
         world.memory.tree.nodes.pop(paths.segment(TABLE.typed, "z"))
         follower._pending.mark(None)
         wait_until(lambda: Segment.objects.filter(name="a", crc=8).exists(), 60)
@@ -289,7 +289,7 @@ def test_what_was_lost_while_nothing_was_told_is_found(world: World, cluster: Cl
         wait_until(lambda: Segment.objects.filter(name="z", crc__isnull=False).exists(), 60)
 
 
-def put_untold(world: World, path: str, data: bytes) -> None:
+def put_unnoticed(world: World, path: str, data: bytes) -> None:
     """As if the connection had been lost meanwhile."""
     world.memory.tree.nodes[path] = replace(world.memory.tree.nodes[path], data=data)
 
@@ -304,12 +304,12 @@ def test_a_table_that_could_not_be_read_is_read_whole_when_it_can(world: World, 
         wait_until(lambda: reported and names() == ["a", "z"], 60)
         world.memory.put_raw(path, b"no record")
         wait_until(lambda: "can not be mirrored" in reported[-1], 60)
-        put_untold(world, path, encode(with_rows(good, {"n": {"Server_a_1": "ONLINE"}})))
+        put_unnoticed(world, path, encode(with_rows(good, {"n": {"Server_a_1": "ONLINE"}})))
         world.memory.put_raw(config, config_data)
         wait_until(lambda: reported[-1] == "" and names() == ["a", "n", "z"], 60)
 
 
-def test_a_large_table_whose_records_are_costly_is_compared_beside_the_changes(
+def test_a_large_table_whose_records_are_costly_is_compared_alongside_the_changes(
     world: World, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The list of all records hangs; a change is followed meanwhile; what the list shows in the end is read."""
@@ -319,7 +319,7 @@ def test_a_large_table_whose_records_are_costly_is_compared_beside_the_changes(
     store.is_costly = True  # type: ignore[attr-defined]
     with following(store, cluster) as follower:
         store.then = lambda read: threading.current_thread().name.startswith("compare-") and go.wait(60)
-        put_untold(world, paths.segment(TABLE.typed, "z"), changed(world, "z", "crc", "9"))
+        put_unnoticed(world, paths.segment(TABLE.typed, "z"), changed(world, "z", "crc", "9"))
         follower._pending.mark(None)
         wait_until(lambda: any(t.name.startswith("compare-") for t in threading.enumerate()), 30)
         world.memory.put_raw(paths.segment(TABLE.typed, "a"), changed(world, "a", "total.docs", "77"))
@@ -329,7 +329,7 @@ def test_a_large_table_whose_records_are_costly_is_compared_beside_the_changes(
         wait_until(lambda: Segment.objects.filter(name="z", crc=9).exists(), 30)
 
 
-def test_where_reading_is_costly_a_look_at_everything_reads_no_document_again(
+def test_where_reading_is_costly_a_full_read_reads_no_document_again(
     world: World, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(follower_module, "_SWEEP_S", (300.0, 0.2))
@@ -353,8 +353,8 @@ def test_where_reading_is_costly_what_is_wanted_of_a_large_table_is_shown_before
         node = world.memory.get(ideal)
         assert node is not None
         assert node.record is not None
-        put_untold(world, ideal, encode(with_rows(node.record, {"n": {"Server_x_1": "ONLINE"}})))
-        put_untold(world, view, encode(ZNRecord(TABLE.typed, maps={"n": {"Server_x_1": "ONLINE"}})))
+        put_unnoticed(world, ideal, encode(with_rows(node.record, {"n": {"Server_x_1": "ONLINE"}})))
+        put_unnoticed(world, view, encode(ZNRecord(TABLE.typed, maps={"n": {"Server_x_1": "ONLINE"}})))
         with follower._pending._lock:  # both are found by one read
             follower._pending.mark(view)
             follower._pending.mark(ideal)

@@ -39,7 +39,7 @@ def test_changes_of_a_moment_are_one_work_and_say_what_is_to_be_read(waiting: Pe
     assert not work.everything
 
 
-def test_a_look_at_everything_goes_on_between_changes_and_does_not_starve(
+def test_a_full_read_goes_on_between_changes_and_does_not_starve(
     waiting: Pending, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waiting.sweep(pieces_of(TABLE, {paths.IDEAL_STATES}, ["a", "b", "c"], 2))
@@ -55,7 +55,7 @@ def test_a_look_at_everything_goes_on_between_changes_and_does_not_starve(
     assert waiting.next(wait=True).tables == {TABLE: Dirty(segments={"c"})}
 
 
-def test_it_is_time_for_a_look_at_everything_also_where_changes_never_end(
+def test_it_is_time_for_a_full_read_also_where_changes_never_end(
     waiting: Pending, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(waiting, "_sweep_s", 0.0)

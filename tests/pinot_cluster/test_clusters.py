@@ -151,7 +151,7 @@ def test_a_secret_may_be_named_instead(installation: Path, monkeypatch: pytest.M
         find_secret(installation, "prod", "env:TOKEN", {})
 
 
-def test_a_check_tells_version_and_name_and_learns_them(pinot: FakePinot) -> None:
+def test_a_check_reports_version_and_name_and_learns_them(pinot: FakePinot) -> None:
     clusters.add_cluster(spec(), ANN)
     found = clusters.check_cluster("prod")
     assert found.is_ok
@@ -183,7 +183,7 @@ def test_a_secret_that_is_gone_is_a_state_too(pinot: FakePinot, installation: Pa
     assert "clusters.json" in found.steps[0].message
 
 
-def test_one_address_that_answers_is_enough_but_the_other_is_told(pinot: FakePinot) -> None:
+def test_one_address_that_answers_is_enough_but_the_other_is_reported(pinot: FakePinot) -> None:
     pinot.down = {"second"}
     clusters.add_cluster(spec(controller_urls=("http://controller:9000", "http://second:9000")), ANN)
     found = clusters.check_cluster("prod")

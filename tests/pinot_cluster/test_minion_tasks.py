@@ -97,7 +97,9 @@ def test_no_more_types_are_asked_about_than_a_page_can_bear(pinot: PinotCluster,
     assert f"{MOST_TYPES + 5} types of tasks are there; the first {MOST_TYPES} are shown." in found.notes
 
 
-def test_a_scheduler_that_is_off_and_one_that_can_not_tell_are_told_apart(pinot: PinotCluster, fake: FakeTasks) -> None:
+def test_a_scheduler_that_is_off_and_one_that_does_not_know_are_distinguished(
+    pinot: PinotCluster, fake: FakeTasks
+) -> None:
     fake.breaks = {"scheduler/information"}
     found = read_tasks(pinot.ctx)
     assert (found.scheduler, found.schedules[0].is_registered, bool(found.schedules[0].next_at)) == ("on", True, False)
@@ -117,13 +119,13 @@ def test_types_that_can_not_be_listed_are_a_note_with_pinots_words_and_no_claim(
     assert [t.name for t in found.types] == [MERGE, PURGE]
 
 
-def test_a_controller_that_is_away_is_no_list_of_notes(pinot: PinotCluster, fake: FakeTasks) -> None:
+def test_a_controller_that_is_unreachable_is_no_list_of_notes(pinot: PinotCluster, fake: FakeTasks) -> None:
     pinot.rest.down = {"controller"}
     with pytest.raises(Unavailable):
         read_tasks(pinot.ctx)
 
 
-def test_a_type_shows_when_pinot_looked_for_work_last_and_what_went_wrong_since(
+def test_a_type_shows_when_pinot_searched_for_work_last_and_what_went_wrong_since(
     pinot: PinotCluster, fake: FakeTasks
 ) -> None:
     fake.generations[f"{TABLE}/{MERGE}"] = [
@@ -203,7 +205,7 @@ def test_what_pinot_can_not_schedule_is_refused_with_its_cause(
     assert AuditEvent.objects.get().outcome == "refused"
 
 
-def test_errors_of_a_newer_generator_are_told_when_no_task_came_of_it(pinot: PinotCluster, fake: FakeTasks) -> None:
+def test_errors_of_a_newer_generator_are_reported_when_no_task_came_of_it(pinot: PinotCluster, fake: FakeTasks) -> None:
     fake.errors = "Failed to generate: bucketTimePeriod is missing"
     with pytest.raises(StateConflict, match="bucketTimePeriod is missing"):
         changes.schedule_now(pinot.ctx, MERGE, TABLE, actor=ANN)
@@ -238,7 +240,7 @@ def test_only_a_finished_task_of_a_stopped_queue_is_deleted(pinot: PinotCluster,
         changes.delete_task(pinot.ctx, MERGE, done, actor=ANN)
 
 
-def test_finished_tasks_are_cleared_away_together(pinot: PinotCluster, fake: FakeTasks) -> None:
+def test_finished_tasks_are_cleared_together(pinot: PinotCluster, fake: FakeTasks) -> None:
     fake.add(MERGE, 1)
     running = fake.add(MERGE, 2, "IN_PROGRESS")
     changes.clean_up(pinot.ctx, MERGE, actor=ANN)

@@ -116,7 +116,7 @@ def test_an_old_version_has_no_field_for_the_reason_so_it_is_ours(old: PinotClus
     assert "consumeFrom" not in old.rest.params[-1]
 
 
-def test_the_status_of_an_old_version_has_what_newer_ones_tell(old: PinotCluster) -> None:
+def test_the_status_of_an_old_version_has_what_newer_ones_report(old: PinotCluster) -> None:
     never = pinot_realtime.pause_status(old.ctx, TABLE)
     assert (never["reasonCode"], never["comment"], never["timestamp"]) == ("ADMINISTRATIVE", "Table is unpaused.", "")
     paused = consumption.pause_table(old.ctx, TABLE, comment=None, actor=Actor("ann"))
@@ -125,7 +125,7 @@ def test_the_status_of_an_old_version_has_what_newer_ones_tell(old: PinotCluster
 
 
 @pytest.mark.parametrize("fault", LOST)
-def test_a_pause_whose_answer_is_lost_or_500_is_looked_for(pinot: PinotCluster, fault: Fault) -> None:
+def test_a_pause_whose_answer_is_lost_or_500_is_verified(pinot: PinotCluster, fault: Fault) -> None:
     pinot.rest.faults[1] = fault
     assert consumption.pause_table(pinot.ctx, TABLE, actor=ANN)["pauseFlag"] is True
     assert len(pinot.rest.changes) == 1 + (fault in (Fault.LOSE_BEFORE, Fault.ERROR_BEFORE))
@@ -159,7 +159,7 @@ def test_a_pause_that_pinot_refuses_leaves_what_was_on_record(pinot: PinotCluste
     assert (kept.comment, kept.resume_at_ms) == ("first", pinot.inside.now + MINUTE)
 
 
-def test_a_pause_that_no_server_hears_of_is_set_and_a_force_commit_that_none_hears_of_is_told_at_once(
+def test_a_pause_that_no_server_hears_of_is_set_and_a_force_commit_that_none_hears_of_is_reported_at_once(
     pinot: PinotCluster,
 ) -> None:
     unheard = httpx.Response(500, json={"code": 500, "error": "No force commit message sent for table: t_REALTIME"})

@@ -47,7 +47,7 @@ def test_a_schema_and_a_table_are_made_once(cluster: PinotCluster, fault: Fault 
     assert outcomes("createTable") == ["done"]
 
 
-def test_what_pinot_refuses_is_told_and_on_record(cluster: PinotCluster) -> None:
+def test_what_pinot_refuses_is_reported_and_on_record(cluster: PinotCluster) -> None:
     with pytest.raises(PinotAdminError):
         tables.create_table(cluster.ctx, {**config(), "tableName": "u"}, actor=ANN)
     assert outcomes("createTable") == ["refused"]
@@ -73,7 +73,7 @@ def test_checks_are_written_into_the_config_through_the_controller(cluster: Pino
 
 
 @pytest.mark.parametrize(("version", "said"), [("0.11.0", "2"), ("1.2.0", None)])
-def test_replicas_of_a_realtime_table_are_told_an_old_version_in_its_own_word(
+def test_replicas_of_a_realtime_table_are_sent_to_an_old_version_in_its_own_word(
     tmp_path: Path, version: str, said: str | None
 ) -> None:
     cluster = PinotCluster(tmp_path, inside=PushWorld(tmp_path / "pushes"), version=version)

@@ -140,7 +140,7 @@ def test_no_schedule_of_ours_deletes_or_repairs_on_pinot() -> None:
     } == set()
 
 
-def test_the_reaper_looks_at_tables_with_open_entries_only(ctx: Context, pinot: FakePinot) -> None:
+def test_the_reaper_reads_tables_with_open_entries_only(ctx: Context, pinot: FakePinot) -> None:
     cluster = Cluster.objects.create(name="prod", kind="pinot")
     for name, state in (("a_OFFLINE", "IN_PROGRESS"), ("b_OFFLINE", "COMPLETED")):
         table = Table.objects.create(cluster=cluster, name=name)
@@ -149,7 +149,7 @@ def test_the_reaper_looks_at_tables_with_open_entries_only(ctx: Context, pinot: 
     assert pinot.calls.total() == 0
 
 
-def test_workers_are_told_of_which_cluster_an_end_is(
+def test_workers_know_of_which_cluster_an_end_is(
     ctx: Context, sent: list[tuple[str, list[Any], dict[str, Any]]]
 ) -> None:
     queue.enqueue_end(ctx, "job")

@@ -49,7 +49,7 @@ def test_a_capability_is_there_lacking_or_not_known(version: str, name: str, has
     assert versions.has(parse_version(version), name) is (has is not Has.NO)
 
 
-def test_what_0_11_lacks_is_told_in_sentences() -> None:
+def test_what_0_11_lacks_is_reported_in_sentences() -> None:
     found = versions.all_lacking(parse_version("0.11.0"))
     for name in (
         versions.PAUSELESS,
@@ -64,7 +64,7 @@ def test_what_0_11_lacks_is_told_in_sentences() -> None:
     assert "Pinot 1.5.1 has it." in found[versions.PAUSELESS]
 
 
-def test_nothing_is_said_to_lack_where_the_version_is_not_known() -> None:
+def test_nothing_is_reported_to_lack_where_the_version_is_not_known() -> None:
     assert versions.all_lacking(None) == {}
 
 

@@ -47,7 +47,7 @@ def test_the_wheel_is_taken_when_the_machine_has_no_java(tmp_path: Path) -> None
     assert found.executable.exists()
 
 
-def test_without_any_java_the_error_says_what_was_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_java_the_error_says_what_was_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "bundled_java", lambda: None)
     old = fake_java(tmp_path / "old", "11")
     with pytest.raises(Unavailable, match=rf"No Java 17 or later was found; tried {old}/bin/java \(Java 11\)"):

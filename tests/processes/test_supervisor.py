@@ -20,7 +20,7 @@ from segments.processes.child import Child, ChildSpec, Timing
 from segments.processes.child_run import Command, Life
 from segments.processes.control import ask
 from segments.processes.guardian import Guardian
-from segments.processes.heartbeat_file import show_life
+from segments.processes.heartbeat_file import keep_heartbeat
 from segments.processes.probes import beat_probe
 from segments.processes.sessions import is_running
 from tests.processes.conftest import BEATING, CRASHING, PARENT, STEADY, STUBBORN, Tiny, never
@@ -64,7 +64,7 @@ def test_endpoints_name_all_processes_and_go_while_one_is_down(tiny: Tiny) -> No
     assert after["servers"] == before["servers"]
 
 
-def test_a_child_that_does_not_answer_any_more_takes_the_endpoints_away_until_it_does(tiny: Tiny) -> None:
+def test_a_child_that_does_not_answer_any_more_removes_the_endpoints_until_it_does(tiny: Tiny) -> None:
     tiny.up({"name": "web", "code": STEADY})
     pid = tiny.healthy()["pids"]["web"]
     (tiny.folder / "run" / "web.ready").unlink()
@@ -145,7 +145,7 @@ def test_the_wall_clock_may_jump_under_a_beating_process(tmp_path: Path) -> None
 
 def test_a_process_touches_its_file_again_and_again(tmp_path: Path) -> None:
     file = tmp_path / "run" / "worker.ready"
-    show_life(file, 0.01)
+    keep_heartbeat(file, 0.01)
     os.utime(file, (5, 5))
     wait_until(lambda: file.stat().st_mtime > 5, 10, "another touch")
     file.unlink()

@@ -84,7 +84,7 @@ def test_finished_with_a_reason_it_switches_and_the_audit_names_who_decided(tmp_
         finish_push(world.ctx, str(push.pk), "again", BEN)
 
 
-def test_finished_without_a_reason_the_checks_decide_anew(tmp_path: Path) -> None:
+def test_finished_without_a_reason_the_checks_decide_again(tmp_path: Path) -> None:
     world, push = blocked(tmp_path)
     finish_push(world.ctx, str(push.pk), "", BEN)
     assert world.run(push).state == Push.State.BLOCKED

@@ -56,7 +56,7 @@ def test_ignored_columns_and_defaults_are_counted_by_column(world: PushWorld) ->
     assert (document["rowsRead"], document["badRows"], document["isComplete"]) == (3, 0, True)
 
 
-def test_unknown_keys_of_json_and_columns_of_parquet_are_told_too(world: PushWorld) -> None:
+def test_unknown_keys_of_json_and_columns_of_parquet_are_reported_too(world: PushWorld) -> None:
     (world.folder / "a.json").write_text('{"city":"Rom","n":1,"day":17000,"other":{"x":1}}\n')
     push = world.run(world.create(recordReaderSpec={"dataFormat": "json"}))
     assert dict(found(push).ignored) == {"other": 1}
@@ -74,7 +74,7 @@ def test_unknown_keys_of_json_and_columns_of_parquet_are_told_too(world: PushWor
     )
 
 
-def test_a_push_that_fails_tells_every_bad_row_of_every_file_with_its_line(world: PushWorld) -> None:
+def test_a_push_that_fails_reports_every_bad_row_of_every_file_with_its_line(world: PushWorld) -> None:
     world.upload("old")
     world.file("a.csv", "Rom,one,17000", "Bern,2,17001", "Paris,three,soon")
     world.file("b.csv", "Oslo,4,17000", "Oslo,4", "", "Oslo,x,17000", "Oslo,1,1,1")
@@ -126,7 +126,9 @@ def test_lines_that_are_no_json_are_left_out_within_the_limit(world: PushWorld) 
     assert [b.line for b in found(push).bad] == [2, 4, 3]
 
 
-def test_where_the_table_stores_what_does_not_fit_as_the_default_it_is_told_and_not_a_failure(tmp_path: Path) -> None:
+def test_where_the_table_stores_what_does_not_fit_as_the_default_it_is_reported_and_not_a_failure(
+    tmp_path: Path,
+) -> None:
     batch = {"segmentIngestionType": "REFRESH", "consistentDataPush": True}
     world = PushWorld(tmp_path, ingestionConfig={"continueOnError": True, "batchIngestionConfig": batch})
     world.file("a.csv", "Rom,one,17000", "Bern,,17001")

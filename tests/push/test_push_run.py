@@ -106,7 +106,7 @@ def test_a_second_runner_is_refused_while_the_lease_lives(world: PushWorld) -> N
     assert "finished already" in world.sentence
 
 
-def test_a_renewed_lease_is_not_given_away(world: PushWorld) -> None:
+def test_a_renewed_lease_is_not_given_to_another(world: PushWorld) -> None:
     push = world.create()
     session = acquire(world.ctx, str(push.pk), "me")
     assert session is not None

@@ -25,7 +25,7 @@ def nulls(column: str, *held: dict[str, list[Any]], rows: int = 3, recorded: boo
     return list(merge(plan, [execute_partial(plan, segments)]).rows[0])
 
 
-def test_a_recorded_null_vector_counts_and_a_stored_default_beside_it_does_not() -> None:
+def test_a_recorded_null_vector_counts_and_a_stored_default_next_to_it_does_not() -> None:
     assert nulls("city", {"city": ["null", "null", "x"], "$isNull.city": [True, False, False]}) == [3, 1]  # type: ignore[list-item]
 
 

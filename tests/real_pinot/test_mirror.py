@@ -55,7 +55,7 @@ def store(request: pytest.FixtureRequest, pinot: RealPinot) -> Iterator[Store]:
         yield over_rest
 
 
-def test_a_segment_that_comes_is_told_and_one_that_is_uploaded_anew_too(
+def test_a_segment_that_comes_is_reported_and_one_that_is_uploaded_again_too(
     pinot: RealPinot, direct: Client, store: Store, table: str
 ) -> None:
     told: list[str | None] = []

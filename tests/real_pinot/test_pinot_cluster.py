@@ -253,7 +253,9 @@ def test_every_page_of_a_real_cluster_opens(real: Client, clusters: Installation
         assert "Traceback" not in answer.text(), path
 
 
-def test_wrong_addresses_and_names_are_told_when_a_cluster_is_added(clusters: Installation, pinot: RealPinot) -> None:
+def test_wrong_addresses_and_names_are_reported_when_a_cluster_is_added(
+    clusters: Installation, pinot: RealPinot
+) -> None:
     def add(name: str, *options: str) -> str:
         done = clusters.manage("cluster", "add", name, *options, seconds=120)
         clusters.manage("cluster", "remove", name)

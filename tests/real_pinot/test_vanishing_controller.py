@@ -26,7 +26,7 @@ def _controller_comes_back(pinot: RealPinot) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_controller_comes_back")
-def test_a_controller_killed_in_a_replacement_is_told_and_nothing_is_half_done(
+def test_a_controller_killed_in_a_replacement_is_reported_and_nothing_is_half_done(
     real: Client, page: Page, pinot: RealPinot
 ) -> None:
     table = new_table(real)

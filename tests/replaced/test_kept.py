@@ -89,7 +89,7 @@ def test_no_version_takes_the_place_of_another_and_each_can_be_chosen(cluster: A
     assert kept_rows(cluster) == [(3, "replaced"), (5, "deleted")]
 
 
-def test_a_deleted_segment_is_kept_though_its_name_comes_again_before_its_file_was_put_away(
+def test_a_deleted_segment_is_kept_though_its_name_comes_again_before_its_file_was_archived(
     cluster: ApiCluster,
 ) -> None:
     upload_tar(cluster.ctx, TABLE, cluster.build("s0"), actor=ANN)

@@ -65,7 +65,7 @@ def test_each_way_has_its_own_differences_and_those_of_both(tmp_path: Path) -> N
         known_differences("direct", "test_a.py", path)
 
 
-def test_what_is_as_it_is_known_to_be_is_not_told() -> None:
+def test_what_is_as_it_is_known_to_be_is_not_reported() -> None:
     known = {
         "test_one": "it can not",
         "test_two": f"{MAY} its timing",
@@ -85,7 +85,7 @@ def test_what_is_as_it_is_known_to_be_is_not_told() -> None:
         (seen("", "test_two[1]"), "test_one met no test that ran, but is known to differ"),
     ],
 )
-def test_any_other_outcome_is_told_by_name(found: Outcomes, told: str) -> None:
+def test_any_other_outcome_is_reported_by_name(found: Outcomes, told: str) -> None:
     assert judged(found, {"test_one": "it can not", "test_two*": "nor these"}) == [f"test_a.py::{told}"]
 
 

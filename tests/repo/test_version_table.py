@@ -26,5 +26,5 @@ def test_every_capability_is_a_row_with_what_each_version_has_and_how_that_was_v
     assert not_run == {c.title for c in CAPABILITIES if c.name in READ}
 
 
-def test_what_is_said_to_run_has_a_probe_on_running_controllers() -> None:
+def test_what_is_documented_to_run_has_a_probe_on_running_controllers() -> None:
     assert sorted([*PROBES, *READ]) == sorted(c.name for c in CAPABILITIES)

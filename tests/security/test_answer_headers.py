@@ -76,7 +76,7 @@ def test_our_own_pages_run_and_load_only_files_of_ours(cluster: ApiCluster, path
         ("/api/docs/", {"'unsafe-inline'"}),
     ],
 )
-def test_the_admin_and_the_explorer_get_only_what_their_look_needs_and_no_inline_script(
+def test_the_admin_and_the_explorer_get_only_the_styles_they_need_and_no_inline_script(
     cluster: ApiCluster, path: str, extra: set[str]
 ) -> None:
     answer = at_root().get(path, headers=HTML)

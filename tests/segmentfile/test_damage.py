@@ -85,7 +85,7 @@ def test_case_8_one_flipped_bit_is_a_crc_mismatch(segment):
         ),
     ],
 )
-def test_each_fault_is_told_with_its_place(segment, file, old, new, fault):
+def test_each_fault_is_reported_with_its_place(segment, file, old, new, fault):
     _edit(segment, file, old, new)
     assert any(fault in line for line in verify(segment)), verify(segment)
 

@@ -6,7 +6,7 @@ from tests.segmentfile.fuzz import campaign
 
 
 @pytest.mark.parametrize("seed", [11, 12])
-def test_damage_is_told_or_harmless(seed):
+def test_damage_is_reported_or_harmless(seed):
     outcomes, failures = campaign(250, seed)
     assert failures == []
     assert outcomes["SegmentCorrupt"] > 20  # the damage does reach the readers

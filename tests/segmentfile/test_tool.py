@@ -42,7 +42,7 @@ def test_verify_ends_with_status_1_and_a_line_per_fault(tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[0].startswith("CRC of the files is")
 
 
-def test_inspect_tells_of_a_tar_and_a_missing_segment_is_an_error(tmp_path, capsys):
+def test_inspect_describes_a_tar_and_a_missing_segment_is_an_error(tmp_path, capsys):
     write_tar(FIXTURES / "tiny_0_v3", tmp_path / "t.tar.gz")
     assert main(["inspect", str(tmp_path / "t.tar.gz"), "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["columns"]["c"]["max_value"] == "b"
@@ -104,7 +104,7 @@ def test_an_empty_segment_has_no_rows_but_columns(tmp_path, capsys):
     assert pyarrow.parquet.read_table(tmp_path / "e.parquet").num_rows == 0
 
 
-def test_what_can_not_be_is_said_in_one_line(tmp_path, capsys):
+def test_what_can_not_be_is_reported_in_one_line(tmp_path, capsys):
     assert main(["rows", str(FIXTURES / "all_0"), "--format", "parquet"]) == 1
     assert "--output rows.parquet" in capsys.readouterr().err
     assert main(["rows", str(FIXTURES / "all_0"), "--output", str(tmp_path / "no" / "x")]) == 1

@@ -81,7 +81,7 @@ def test_messages_arrive_in_order_and_nothing_is_left_on_disk(
     poll(lambda: not list((tmp_path / "box").glob("*/*.json")), what="an empty spool")
 
 
-def test_while_the_web_process_is_away_everything_waits_on_disk_and_survives_a_restart(
+def test_while_the_web_process_is_unreachable_everything_waits_on_disk_and_survives_a_restart(
     start: Callable[[], Outbox], web: Web
 ) -> None:
     web.fault = away

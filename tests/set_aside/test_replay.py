@@ -199,7 +199,7 @@ def servers(tmp_path: Path) -> Iterator[ConsumingWorld]:
     made.close()
 
 
-def test_queries_see_the_rows_of_a_replay_once_with_two_replicas_that_both_told_of_the_messages(
+def test_queries_see_the_rows_of_a_replay_once_with_two_replicas_that_both_reported_the_messages(
     servers: ConsumingWorld,
 ) -> None:
     table = TableName("r", REALTIME)

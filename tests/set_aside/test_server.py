@@ -52,14 +52,14 @@ def test_a_force_commit_leaves_nothing_behind_and_says_which_messages_gave_no_ro
 def test_what_was_committed_while_the_web_process_was_away_comes_from_the_disk_of_the_restarted_server(
     world: ConsumingWorld,
 ) -> None:
-    world.reports.is_away = True
+    world.reports.is_unreachable = True
     world.create_realtime(rows=3)
     server = world.start_server()
     world.stream.send("topic", 0, [wrong(0)], 1)
     world.send(3)
     poll(lambda: len(world.chain()) == 2, what="the commit, which waits for nobody")
     server.stop()
-    world.reports.is_away = False
+    world.reports.is_unreachable = False
     world.start_server()
     poll(lambda: [m.offset for m in world.reports.messages] == ["0"], what="the message")
 

@@ -68,7 +68,7 @@ def test_a_topic_that_is_not_there_is_unavailable(kafka: KafkaBroker) -> None:
 
 
 @pytest.mark.integration
-def test_an_offset_beyond_the_end_is_told_and_not_moved_back(kafka: KafkaBroker, topic: str) -> None:
+def test_an_offset_beyond_the_end_is_reported_and_not_moved_back(kafka: KafkaBroker, topic: str) -> None:
     world = KafkaWorld(kafka)
     world.create(topic, 1)
     world.send(topic, 0, [b"{}"] * 3)

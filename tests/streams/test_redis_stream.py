@@ -71,7 +71,7 @@ def test_trimming_beyond_what_was_read_is_a_loss_also_after_a_restart(world: Red
         assert (batch.values, batch.lost) == ([b"d"], (end, stream.earliest(0)))
 
 
-def test_a_stream_that_lost_everything_is_told_without_waiting_for_the_next_message(
+def test_a_stream_that_lost_everything_is_reported_without_waiting_for_the_next_message(
     world: RedisWorld, topic: str
 ) -> None:
     world.create(topic, 1)
@@ -102,7 +102,7 @@ def test_messages_of_a_stream_that_does_not_exist_yet_are_waited_for(world: Redi
     assert consumer.fetch(start, max_messages=10, timeout_s=5).values == [b"a"]
 
 
-def test_the_value_is_found_beside_other_fields_and_an_entry_without_one_is_empty(
+def test_the_value_is_found_next_to_other_fields_and_an_entry_without_one_is_empty(
     world: RedisWorld, topic: str
 ) -> None:
     world.client.xadd(f"{topic}-0", {"key": b"k", "value": b"v"})

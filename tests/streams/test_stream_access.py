@@ -244,7 +244,7 @@ def as_told(config: StreamConfig) -> str:
     raise AssertionError("it answered")
 
 
-def test_an_error_tells_neither_whether_a_port_is_open_nor_what_answers_there() -> None:
+def test_an_error_reveals_neither_whether_a_port_is_open_nor_what_answers_there() -> None:
     def say(text: bytes) -> Callable[[socket.socket], None]:
         return lambda link: link.sendall(text)
 

@@ -73,7 +73,7 @@ def test_decoders_are_known_by_pinots_class_names(given: str, kind: str) -> None
     assert kafka(**{"stream.kafka.decoder.class.name": given}, **props).decoder.kind == kind
 
 
-def test_redis_decodes_json_unless_told_otherwise() -> None:
+def test_redis_decodes_json_by_default() -> None:
     assert parse_stream_config({"streamType": "redis", "stream.redis.topic.name": "t"}).decoder.kind == "json"
 
 

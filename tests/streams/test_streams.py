@@ -134,7 +134,7 @@ def test_nothing_at_or_after_the_stop_is_read(world: StreamWorld, topic: str) ->
     consumer.close()
 
 
-def test_an_expired_start_is_told_with_its_range_and_reading_goes_on(world: StreamWorld, topic: str) -> None:
+def test_an_expired_start_is_reported_with_its_range_and_reading_goes_on(world: StreamWorld, topic: str) -> None:
     world.create(topic, 1)
     world.send(topic, 0, messages(0, 40))
     stream = world.open(topic)

@@ -16,7 +16,7 @@ from segments.domain.jobs.workers.pools import LONG_SLOTS
 from segments.models import PassRun
 from segments.names import REALTIME, TableName
 from segments.services.core.context import SYSTEM, Context
-from segments.services.jobs.table_passes import one_of, turn_of_pass, turn_of_task
+from segments.services.jobs.table_passes import one_of, pass_lock, task_lock
 from segments.services.jobs.time_limit import TimeIsUp, within
 from segments.services.upkeep import passes
 from segments.services.upkeep.declared import rules
@@ -56,9 +56,9 @@ def test_a_pass_does_not_go_over_a_table_on_which_it_is_at_work(ctx: Context, mo
 def test_other_tables_and_other_passes_go_on_meanwhile(ctx: Context) -> None:
     other = TableName("other", REALTIME)
     with (
-        turn_of_pass(ctx, "a", TABLE) as first,
-        turn_of_pass(ctx, "a", other) as second,
-        turn_of_pass(ctx, "b", TABLE) as third,
+        pass_lock(ctx, "a", TABLE) as first,
+        pass_lock(ctx, "a", other) as second,
+        pass_lock(ctx, "b", TABLE) as third,
     ):
         assert (first, second, third) == (True, True, True)
 
@@ -70,7 +70,7 @@ def test_a_scheduled_task_that_finds_itself_at_work_leaves_it_at_that(
     monkeypatch.setattr("segments.tasks._elsewhere", lambda work: None)
     monkeypatch.setitem(tasks._WORK, "reap_entries", lambda ctx: ["reaped"])
     with wiring.use(ctx):
-        with turn_of_task(ctx, REAP, RULES[REAP]) as is_free:
+        with task_lock(ctx, REAP, RULES[REAP]) as is_free:
             assert is_free
             assert tasks.SCHEDULED["reap_entries"]() == []
         assert tasks.SCHEDULED["reap_entries"]() == ["reaped"]
@@ -79,10 +79,10 @@ def test_a_scheduled_task_that_finds_itself_at_work_leaves_it_at_that(
 def test_long_tasks_never_hold_all_slots(ctx: Context) -> None:
     taken = [one_of(ctx, "long", LONG_SLOTS) for _ in range(LONG_SLOTS)]
     assert all(turn.__enter__() for turn in taken)
-    with turn_of_task(ctx, VALIDATE, RULES[VALIDATE]) as long, turn_of_task(ctx, REAP, RULES[REAP]) as short:
+    with task_lock(ctx, VALIDATE, RULES[VALIDATE]) as long, task_lock(ctx, REAP, RULES[REAP]) as short:
         assert (long, short) == (False, True)
     taken[0].__exit__(None, None, None)
-    with turn_of_task(ctx, VALIDATE, RULES[VALIDATE]) as long:
+    with task_lock(ctx, VALIDATE, RULES[VALIDATE]) as long:
         assert long
 
 
@@ -91,10 +91,10 @@ def test_the_lock_of_a_process_that_was_ended_goes_with_its_session(tmp_path: Pa
     path = paths.job_lock(f"task {REAP}")
     gone = world.memory.another_client()
     gone.create(path, ZNRecord("of a process that is gone"), ephemeral=True)
-    with turn_of_task(world.ctx, REAP, RULES[REAP]) as is_free:
+    with task_lock(world.ctx, REAP, RULES[REAP]) as is_free:
         assert not is_free
     gone.close()
-    with turn_of_task(world.ctx, REAP, RULES[REAP]) as is_free:
+    with task_lock(world.ctx, REAP, RULES[REAP]) as is_free:
         assert is_free
 
 

@@ -14,7 +14,7 @@ from celery import Celery
 from redis import Redis
 
 from segments.domain.jobs.workers.pools import REPAIRS
-from segments.gateways.worker_status import WorkerBoard
+from segments.gateways.worker_status import WorkerStatus
 from tests.streams.conftest import valkey
 from tests.waiting import poll
 
@@ -65,7 +65,7 @@ def test_a_task_that_hangs_in_a_call_gives_its_slot_up_and_is_named(worker: str,
     fifo, sign = tmp_path / "fifo", tmp_path / "sign"
     os.mkfifo(fifo)
     sender = Celery(broker=worker)
-    board = WorkerBoard(Redis.from_url(worker), "pinotadmin")
+    board = WorkerStatus(Redis.from_url(worker), "pinotadmin")
     sender.send_task(HANG, args=[str(fifo)], queue=REPAIRS.queue)
     sender.send_task(GO_ON, args=[str(sign)], queue=REPAIRS.queue)
     seen: Any = poll(

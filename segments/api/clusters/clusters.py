@@ -19,7 +19,7 @@ from segments.models import Cluster
 from segments.services.access.rights import has_right_everywhere
 from segments.services.clusters import clusters
 from segments.services.clusters.clusters import ClusterSpec
-from segments.services.clusters.secret_protection import check_asker
+from segments.services.clusters.secret_protection import check_secret_use
 
 #: What a change keeps where its body does not name it. Secrets are kept elsewhere.
 _KEPT: Final = (
@@ -162,5 +162,5 @@ def _spec(request: Request, row: Cluster | None) -> ClusterSpec:
     stored = {name: getattr(row, name) for name in _KEPT} if row else {"name": "", "controller_urls": ()}
     wanted = stored | given | ({"name": row.name} if row else {})
     spec = ClusterSpec(**{**wanted, "controller_urls": tuple(wanted["controller_urls"])})
-    check_asker(request.user, spec, row)
+    check_secret_use(request.user, spec, row)
     return spec

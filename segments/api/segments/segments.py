@@ -23,7 +23,7 @@ from segments.services.tables import tables
 
 _TIMES = ("startTimestamp", "endTimestamp", "excludeOverlapping")
 #: Up to this many names are listed in the answer to a deletion.
-_NAMES_TOLD = 5
+_NAMES_SHOWN = 5
 
 
 class TableSegments(ApiView):
@@ -208,6 +208,6 @@ def _remove(view: ApiView, request: Request, table: TableName, names: Sequence[s
 
 
 def _deleted(table: TableName, names: Sequence[str]) -> Response:
-    if len(names) > _NAMES_TOLD:
+    if len(names) > _NAMES_SHOWN:
         return status(f"Deleted {len(names)} segments from table: {table}")
     return status(f"Deleted segments: [{', '.join(names)}] from table: {table}")

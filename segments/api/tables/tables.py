@@ -17,7 +17,7 @@ from segments.services.access.read_rights import readable, reads_all
 from segments.services.segments import segments
 from segments.services.tables import statistics, tables
 from segments.services.tables.table_record import read_table_config
-from segments.services.tables.table_secrets import reveal_secrets, untold_secrets, with_stored_secrets
+from segments.services.tables.table_secrets import reveal_secrets, secrets_masked_in_errors, with_stored_secrets
 
 
 class Tables(ApiView):
@@ -93,7 +93,7 @@ class ValidateTable(ApiView):
     def post(self, request: Request) -> Response:
         """{type: config} as understood, or 400 with the fault."""
         body = with_stored_secrets(self.ctx, json_body(request))
-        with untold_secrets(body):
+        with secrets_masked_in_errors(body):
             config, _ = tables.validate_table(self.ctx, body)
         return Response({config.table.type: mask(config.body), "unrecognizedProperties": {}})
 

@@ -29,7 +29,7 @@ __all__ = [
     "odd_answer",
     "quoted",
     "read_object",
-    "refusals_told",
+    "refusals_translated",
     "require",
     "settled",
     "version",
@@ -41,8 +41,8 @@ T = TypeVar("T")
 ATTEMPTS: Final = 4
 #: Seconds between a doubtful answer and the check, growing with every attempt; and how long a check is tried.
 _PAUSE_S: Final = 0.25
-_LOOK_S: Final = 20.0
-_LOOK_AGAIN_S: Final = 0.5
+_CHECK_S: Final = 20.0
+_CHECK_AGAIN_S: Final = 0.5
 #: Seconds between two questions whether a controller is there, and without an answer until waiting for it ends.
 _ASK_S: Final = 3.0
 _GIVE_UP_S: Final = 20.0
@@ -54,7 +54,7 @@ def quoted(name: str) -> str:
 
 
 @contextmanager
-def refusals_told(*, is_change: bool = True) -> Iterator[None]:
+def refusals_translated(*, is_change: bool = True) -> Iterator[None]:
     """What Pinot refuses inside is raised as our error, with its cause."""
     try:
         yield
@@ -66,7 +66,7 @@ def read_object(ctx: Context, path: str, params: Mapping[str, Any] | None = None
     """The JSON object of an answer, empty for an empty one. ControllerFault (unexpected) for any other JSON; refusals
     as our errors.
     """
-    with refusals_told(is_change=False):
+    with refusals_translated(is_change=False):
         found = controller(ctx).get(path, params)
     if found is None:
         return {}
@@ -136,12 +136,11 @@ class Doubt:
 
 
 def settled(
-    send: Callable[[], T], look: Callable[[Doubt], T | None], *, sleep: Callable[[float], None] = time.sleep
+    send: Callable[[], T], check: Callable[[Doubt], T | None], *, sleep: Callable[[float], None] = time.sleep
 ) -> T:
-    """``send``, once; when its outcome is in doubt ``look`` returns the result if the change is there, or None if it is
-    not.
+    """``send``, once; when its outcome is in doubt ``check`` returns the result if the change arrived, else None.
 
-    Only a change that is verified not to be there is sent again. ``look`` may raise: then the reason it finds ends
+    Only a change that is verified not to be there is sent again. ``check`` may raise: then the reason it finds ends
     the matter. When nothing can be read any more the doubt itself is raised (OutcomeUnknown): whoever comes back
     has to check first. What Pinot refuses for a known reason is raised at once on the first attempt; later it may be
     the echo of an attempt that did arrive, so it is checked.
@@ -149,42 +148,40 @@ def settled(
     doubted: PinotAdminError | None = None
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            with refusals_told():
+            with refusals_translated():
                 return send()
         except OutcomeUnknown as error:
             doubted = error
         except Unavailable as error:
             if doubted is None:
                 raise  # it was never sent, and nothing before it is in doubt
-            doubted = OutcomeUnknown(str(error), remedy="Look at the table before trying again.")
+            doubted = OutcomeUnknown(str(error), remedy="Check the table before trying again.")
         except PinotAdminError as error:
             if attempt == 1:
                 raise
-            found = look(Doubt(error, attempt))
+            found = check(Doubt(error, attempt))
             if found is not None:
                 return found
             raise
         sleep(_PAUSE_S * attempt)
-        found = _looked(look, Doubt(doubted, attempt), sleep)
+        found = _checked(check, Doubt(doubted, attempt), sleep)
         if found is not None:
             return found
     assert doubted is not None
     raise OutcomeUnknown(
-        f"{doubted.message} It was looked for and not found after each of {ATTEMPTS} attempts.",
-        remedy="Look at the controller's log, then try again.", **doubted.data,
+        f"{doubted.message} It was not found after each of {ATTEMPTS} attempts.",
+        remedy="Read the controller's log, then try again.", **doubted.data,
     )  # fmt: skip
 
 
-def _looked(look: Callable[[Doubt], T | None], doubt: Doubt, sleep: Callable[[float], None]) -> T | None:
+def _checked(check: Callable[[Doubt], T | None], doubt: Doubt, sleep: Callable[[float], None]) -> T | None:
     """The check, tried for a while; OutcomeUnknown when Pinot can not be read."""
-    deadline = time.monotonic() + _LOOK_S
+    deadline = time.monotonic() + _CHECK_S
     while True:
         try:
-            return look(doubt)
+            return check(doubt)
         except (Unavailable, OutcomeUnknown) as error:
             if time.monotonic() > deadline:
-                text = f"{doubt.error.message} It could not be looked for: {error.message}"
-                raise OutcomeUnknown(
-                    text, remedy="Look at the table before trying again.", **doubt.error.data
-                ) from error
-            sleep(_LOOK_AGAIN_S)
+                text = f"{doubt.error.message} It could not be checked: {error.message}"
+                raise OutcomeUnknown(text, remedy="Check the table before trying again.", **doubt.error.data) from error
+            sleep(_CHECK_AGAIN_S)

@@ -12,7 +12,7 @@ from segments.errors import OutcomeUnknown
 from segments.gateways.pinot import PinotRefused
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
-from segments.services.tables.table_secrets import untold_secrets
+from segments.services.tables.table_secrets import secrets_masked_in_errors
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def send_change(ctx: Context, request: Request, *, is_done: Callable[[], object]
 
     def send() -> tuple[Any]:
         try:
-            with untold_secrets(request.body):
+            with secrets_masked_in_errors(request.body):
                 found = controller(ctx).send(
                     request.method,
                     request.path,

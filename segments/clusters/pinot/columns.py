@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, zip_longest
 from typing import Any, Final
 
-from segments.clusters.pinot.calls import controller, quoted, refusals_told, version
+from segments.clusters.pinot.calls import controller, quoted, refusals_translated, version
 from segments.domain.pinot import version as pinot_version
 from segments.domain.segments.column_profile import ColumnProfile, profile_of
 from segments.domain.tables.schema import STORED_TYPES
@@ -41,7 +41,7 @@ class PinotColumns:
         everything = _in_turns(wanted)
         self._chosen, self._all = set(everything[:MOST]), len(everything)
         self._has_batches = pinot_version.has_surely(version(ctx), pinot_version.SEGMENT_METADATA)
-        self._untold: list[str] = []
+        self._missing: list[str] = []
         self._why = ""
 
     def read(self, segments: Collection[str]) -> list[ColumnProfile]:
@@ -51,33 +51,33 @@ class PinotColumns:
         size = _BATCH if self._has_batches else 1
         batches = [names[at : at + size] for at in range(0, len(names), size)]
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            for asked, told in zip(batches, pool.map(self._ask, batches), strict=True):
-                found.extend(chain.from_iterable(told.values()))
-                self._untold.extend(name for name in asked if name not in told)
+            for asked, answered in zip(batches, pool.map(self._ask, batches), strict=True):
+                found.extend(chain.from_iterable(answered.values()))
+                self._missing.extend(name for name in asked if name not in answered)
         return found
 
     def notes(self) -> list[str]:
         """What is missing from the columns."""
-        told = []
+        notes = []
         if self._all > MOST:
-            told.append(
-                f"The columns of {MOST} of {self._all:,} segments were looked at, those that differ first: "
+            notes.append(
+                f"The columns of {MOST} of {self._all:,} segments were read, those that differ first: "
                 "ranges and numbers are of these."
             )
-        if self._untold:
+        if self._missing:
             why = f" {self._why}" if self._why else " No server that is alive serves them."
-            told.append(
-                f"The columns of {len(self._untold)} segments are not counted, e.g. of '{self._untold[0]}'.{why}"
+            notes.append(
+                f"The columns of {len(self._missing)} segments are not counted, e.g. of '{self._missing[0]}'.{why}"
             )
-        return told
+        return notes
 
     def _ask(self, names: Sequence[str]) -> dict[str, list[ColumnProfile]]:
         """{segment: its columns} of those that the controller reports."""
         try:
-            with refusals_told(is_change=False):
+            with refusals_translated(is_change=False):
                 bodies = self._many(names) if self._has_batches else self._one(names[0])
         except PinotAdminError as error:
-            log.warning("the columns of %s of %s are not told: %s", names, self._table, error)
+            log.warning("the columns of %s of %s could not be read: %s", names, self._table, error)
             self._why = self._why or error.message
             return {}
         return {

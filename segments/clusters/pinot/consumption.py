@@ -16,7 +16,7 @@ from typing import Any, Final, NoReturn
 from segments.clusters.pinot.calls import quoted, read_object, require, version
 from segments.clusters.pinot.changes import Request, change, send_change
 from segments.domain.pinot import version as pinot_version
-from segments.domain.pinot.refusal_rules import NO_SERVER_TOLD
+from segments.domain.pinot.refusal_rules import NO_SERVER_NOTIFIED
 from segments.domain.pinot.version import has
 from segments.domain.realtime.pause import PauseState, pause_of, status_json, time_text
 from segments.errors import NotFound, OutcomeUnknown, PinotAdminError, RecordCorrupt, StateConflict
@@ -70,7 +70,7 @@ def pause_table(ctx: Context, table: TableName, note: PauseNote, expected: Expec
             ctx,
             Request("POST", f"/tables/{quoted(table.raw)}/pauseConsumption", _comment(ctx, comment)),
             is_done=lambda: _is_paused(ctx, table),
-            halfway=NO_SERVER_TOLD,
+            halfway=NO_SERVER_NOTIFIED,
         )
     return Changed(pause_status(ctx, table))
 
@@ -184,7 +184,7 @@ def _send_again(ctx: Context, table: TableName, ours: OurPause) -> None:
         ("POST", f"/tables/{quoted(table.raw)}/pauseConsumption"),
         params=_comment(ctx, ours.comment),
         is_done=lambda: True,
-        halfway=NO_SERVER_TOLD,
+        halfway=NO_SERVER_NOTIFIED,
         again=True,
     )
 
@@ -206,7 +206,7 @@ def _send_topics(
 
     path = f"/tables/{quoted(table.raw)}/{'pause' if is_paused else 'resume'}TopicConsumption"
     query = {"topicIndices": ",".join(map(str, sorted(wanted))), **params}
-    answer = send_change(ctx, Request("POST", path, query), is_done=is_done, halfway=NO_SERVER_TOLD)
+    answer = send_change(ctx, Request("POST", path, query), is_done=is_done, halfway=NO_SERVER_NOTIFIED)
     return Changed(answer if isinstance(answer, dict) else pause_status(ctx, table))
 
 

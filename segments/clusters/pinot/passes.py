@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from segments.clusters.pinot.calls import controller, refusals_told
+from segments.clusters.pinot.calls import controller, refusals_translated
 from segments.errors import Unavailable
 from segments.models import LineageEntry
 from segments.names import TableName
@@ -19,7 +19,7 @@ OF_PINOT: Final = frozenset({"RetentionManager", "RealtimeSegmentValidationManag
 def ask_pinot(ctx: Context, name: str, table: TableName | None) -> list[str]:
     """Have Pinot's controllers run their own pass now; returns at once, their logs say what they did."""
     params = {"taskname": name, "tableName": table.raw if table else None, "type": table.type if table else None}
-    with refusals_told():
+    with refusals_translated():
         answer = controller(ctx).send("GET", "/periodictask/run", params)
     where = f" over {table}" if table else ""
     if isinstance(answer, dict) and answer.get("Controllers notified") is False:
@@ -36,7 +36,7 @@ def run_of_pinot(ctx: Context, name: str, table: str | None, table_type: str | N
     none.
     """
     target = f"{table or ''}{f' {table_type}' if table_type else ''}"
-    with refusals_told():
+    with refusals_translated():
         answer = controller(ctx).send(
             "GET", "/periodictask/run", {"taskname": name, "tableName": table, "type": table_type}
         )

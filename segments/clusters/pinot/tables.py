@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from segments.clusters.pinot.calls import controller, quoted, read_object, refusals_told, version
+from segments.clusters.pinot.calls import controller, quoted, read_object, refusals_translated, version
 from segments.clusters.pinot.changes import Request, send_change
 from segments.domain.formats.recorded_change import recorded_change
 from segments.domain.pinot.version import PinotVersion
@@ -21,7 +21,7 @@ from segments.names import REALTIME, TableName, check_raw_table_name, parse_tabl
 from segments.services.core.context import Actor, Context
 from segments.services.replacement.lineage_record import table_not_found
 from segments.services.tables.schemas import exists_already, require_unused
-from segments.services.tables.table_secrets import untold_secrets
+from segments.services.tables.table_secrets import secrets_masked_in_errors
 
 #: Seconds for a table to be created or dropped: a REALTIME one asks its stream, a drop waits for servers.
 _ANSWER_S: Final = 120.0
@@ -55,7 +55,7 @@ def read_config(ctx: Context, table: TableName) -> dict[str, Any] | None:
 
 def validate_config(ctx: Context, config: TableConfig) -> Schema:
     """Have the controller check a config. InvalidInput with its reasons; NotFound when the schema is missing."""
-    with refusals_told(is_change=False), untold_secrets(config.body):
+    with refusals_translated(is_change=False), secrets_masked_in_errors(config.body):
         controller(ctx).read("POST", "/tables/validate", body=_for_version(ctx, config))
     return schemas.parse_schema(read_object(ctx, f"/schemas/{quoted(config.table.raw)}"))
 

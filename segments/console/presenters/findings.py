@@ -143,7 +143,7 @@ def _runs(findings: Sequence[Finding]) -> list[PassRun]:
 def _deeds(finding: Finding, runs: Sequence[PassRun]) -> list[str]:
     """Sentences of the run that saw it, other than the finding itself, that speak of its segment or partition."""
     at = _moment(finding)
-    said = [
+    sentences = [
         sentence
         for run in runs
         if (run.cluster, run.table_name) == (finding.cluster, finding.table_name)
@@ -151,7 +151,7 @@ def _deeds(finding: Finding, runs: Sequence[PassRun]) -> list[str]:
         for sentence in run.sentences
         if sentence != finding.message and any(words in sentence for words in _subjects(finding))
     ]
-    return list(dict.fromkeys(said))[:_DEEDS]
+    return list(dict.fromkeys(sentences))[:_DEEDS]
 
 
 def _moment(finding: Finding) -> datetime:

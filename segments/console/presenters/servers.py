@@ -49,24 +49,24 @@ def instance_rows(ctx: Context, may_read: Callable[[str], bool]) -> list[Instanc
     """
     configs, live = instance_configs(ctx.store), live_instances(ctx.store)
     asked = sorted(n for n in configs if n in live and n.startswith(_SERVER)) if ctx.engine.offers.own_processes else []
-    answers = ask_servers(ctx, asked, "/tables", _is_told, timeout_s=_ANSWER_S)
+    answers = ask_servers(ctx, asked, "/tables", _is_readable, timeout_s=_ANSWER_S)
     rows = []
     for name in sorted(configs, key=lambda n: (_rank(n), n)):
         answer = answers.by_server.get(name)
         process = live[name].process if name in live else ""
         tables = sorted(filter(may_read, answer["tables"])) if answer else None
-        is_away = name not in live
+        is_unreachable = name not in live
         is_silent = name in asked and answer is None
         rows.append(
             InstanceRow(
-                name, _kind(name), _mark(ctx, configs[name], is_away, is_silent), configs[name], process, tables
+                name, _kind(name), _mark(ctx, configs[name], is_unreachable, is_silent), configs[name], process, tables
             )
         )
     return rows
 
 
-def _mark(ctx: Context, config: InstanceConfig, is_away: bool, is_silent: bool) -> Mark:
-    if is_away:
+def _mark(ctx: Context, config: InstanceConfig, is_unreachable: bool, is_silent: bool) -> Mark:
+    if is_unreachable:
         return Mark("down", "bad", "cross")
     if is_silent:
         return Mark("does not answer", "warn", "alert")
@@ -84,7 +84,7 @@ def _rank(name: str) -> int:
     return _KINDS.index(kind) if kind in _KINDS else len(_KINDS)
 
 
-def _is_told(answer: Any) -> bool:
+def _is_readable(answer: Any) -> bool:
     return (
         isinstance(answer, dict)
         and isinstance(answer.get("tables"), list)

@@ -47,9 +47,9 @@ class LiveRouting:
     """The routings of all tables, replaced whole. ``routing`` may be called from any thread and never blocks."""
 
     def __init__(
-        self, store: Store, acknowledgements: Acknowledgements, tell_tables: Callable[[Collection[str]], None]
+        self, store: Store, acknowledgements: Acknowledgements, on_tables: Callable[[Collection[str]], None]
     ) -> None:
-        self._store, self._acks, self._tell_tables = store, acknowledgements, tell_tables
+        self._store, self._acks, self._on_tables = store, acknowledgements, on_tables
         self._wake = threading.Condition()
         self._dirty: set[str] = set()
         self._everything = self._servers_changed = True
@@ -60,7 +60,7 @@ class LiveRouting:
         self._hosting: dict[str, Hosting] = {}
         self._served: dict[str, set[str]] = defaultdict(set)
         self._first_seen: dict[str, dict[str, float]] = defaultdict(dict)
-        self._has_looked = False
+        self._has_read_all = False
         self._failed: set[str] = set()
         self._retry_at = self._read_at = 0.0
         self._published = threading.Condition()
@@ -100,7 +100,7 @@ class LiveRouting:
     def wait_first(self, timeout_s: float) -> bool:
         """Wait until every table was read once."""
         with self._published:
-            return self._published.wait_for(lambda: self._has_looked, timeout_s)
+            return self._published.wait_for(lambda: self._has_read_all, timeout_s)
 
     def wait_for(self, table: str, zxid: int, timeout_s: float) -> bool:
         """Wait until the table is served with a lineage at least as new as ``zxid``; False when time is up first."""
@@ -167,9 +167,9 @@ class LiveRouting:
                     listed = set(self._store.children(paths.IDEAL_STATES)) | set(self._routings)
                     tables |= {t for t in listed if split_table_name(t)[1] is not None}
                 self._read_tables(tables)
-                if everything and not self._has_looked:
+                if everything and not self._has_read_all:
                     with self._published:
-                        self._has_looked = True
+                        self._has_read_all = True
                         self._published.notify_all()
             except PinotAdminError as error:
                 log.warning("Routing is read again in a moment: %s", error)
@@ -258,7 +258,7 @@ class LiveRouting:
             self._routings = others if routing is None else {**others, table: routing}
             self._published.notify_all()
         if len(self._routings) != known:
-            self._tell_tables(self._routings.keys())
+            self._on_tables(self._routings.keys())
         return True
 
     def _note_served(self, seen: Observed) -> list[str]:
@@ -271,7 +271,7 @@ class LiveRouting:
         served.update(
             s for s, states in seen.view.items() if "ONLINE" in states.values() or "CONSUMING" in states.values()
         )
-        if not self._has_looked:
+        if not self._has_read_all:
             served.update(seen.ideal)
         loading = [s for s in seen.ideal if is_first_load(seen, s, served)]
         self._first_seen[seen.table] = {s: first_seen.get(s, now) for s in loading}

@@ -9,7 +9,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from segments.dataplane.background_thread import run_beside
+from segments.dataplane.background_thread import run_in_background
 from segments.dataplane.query.merge import merge
 from segments.dataplane.query.partial import execute_partial
 from segments.dataplane.query.plan import plan_query
@@ -46,4 +46,4 @@ def warm_up() -> None:
 
 def warm_up_soon() -> threading.Thread:
     """The same beside whatever else the process does; a failure is logged, and queries would report it too."""
-    return run_beside("query-warm-up", warm_up, "The query engine could not be warmed up.")
+    return run_in_background("query-warm-up", warm_up, "The query engine could not be warmed up.")

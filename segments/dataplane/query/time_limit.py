@@ -25,14 +25,14 @@ class _Watch:
             self._running[id(cursor)] = cursor, until
             if not self._is_watching:
                 self._is_watching = True
-                threading.Thread(target=self._look, name="query-time-limit", daemon=True).start()
+                threading.Thread(target=self._watch, name="query-time-limit", daemon=True).start()
 
     def end(self, cursor: Any) -> bool:
         """Was it ended for taking too long?"""
         with self._lock:
             return self._running.pop(id(cursor), None) is None
 
-    def _look(self) -> None:
+    def _watch(self) -> None:
         idle = 0
         while True:
             time.sleep(_INTERVAL_S)

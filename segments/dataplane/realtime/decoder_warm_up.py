@@ -7,7 +7,7 @@ from __future__ import annotations
 import threading
 from typing import Final
 
-from segments.dataplane.background_thread import run_beside
+from segments.dataplane.background_thread import run_in_background
 from segments.dataplane.realtime.decode import open_decoder
 from segments.dataplane.realtime.json_messages import FEW
 from segments.dataplane.realtime.mutable_segment import MutableSegment
@@ -47,4 +47,4 @@ def warm_up() -> None:
 
 def warm_up_soon() -> threading.Thread:
     """The same beside whatever else the process does; a failure is logged; real messages would show it too."""
-    return run_beside("decode-warm-up", warm_up, "Decoding could not be warmed up.")
+    return run_in_background("decode-warm-up", warm_up, "Decoding could not be warmed up.")

@@ -23,7 +23,7 @@ class Changes:
         return self.everything or self.messages or self.instances or bool(self.tables)
 
 
-class Dirty:
+class PendingChanges:
     """Marks set by watches, taken by one thread."""
 
     def __init__(self) -> None:

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 #: Seconds that a query waits for rows which another replica already showed, and between two checks.
 _BEHIND_S: Final = 0.5
-_LOOK_AGAIN_S: Final = 0.002
+_POLL_S: Final = 0.002
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class QueryRunner:
             is_behind |= any(rows < tails[name] for name, rows in behind.items())
             if missing or not is_behind or time.monotonic() >= until:
                 return found, [piece for _, tail in pairs for piece in tail], missing
-            time.sleep(_LOOK_AGAIN_S)
+            time.sleep(_POLL_S)
 
     def _rows(self, segment: Answering, columns: Sequence[str], *, is_tail: bool = False) -> engine.SegmentRows:
         """Those of the columns that the segment has; the engine fills in the others."""

@@ -21,7 +21,7 @@ from segments.dataplane.server.held.loader import Loader
 from segments.dataplane.server.held.segment_folders import SegmentFolders
 from segments.dataplane.server.held.slots import Slot, Slots
 from segments.dataplane.server.message_reader import ForceCommit, Reload, Reset, take_requests
-from segments.dataplane.server.pending_changes import Changes, Dirty
+from segments.dataplane.server.pending_changes import Changes, PendingChanges
 from segments.dataplane.server.reporter import Reporter
 from segments.domain.segments import segment_metadata
 from segments.domain.segments.ideal_state import CONSUMING, OFFLINE, ONLINE
@@ -44,7 +44,7 @@ _LEAVE_S: Final = 10.0
 
 
 class Reconciler:
-    """The loop. ``grace_s``: how long a dropped segment still answers queries that were planned before. ``dirty``:
+    """The loop. ``grace_s``: how long a dropped segment still answers queries that were planned before. ``pending``:
     marks of what to check; ``consumers`` drive the segments that read from streams.
     """
 
@@ -57,7 +57,7 @@ class Reconciler:
         folders: SegmentFolders,
         reporter: Reporter,
         consumers: Consumers,
-        dirty: Dirty,
+        pending: PendingChanges,
         *,
         loads: int,
         grace_s: float,
@@ -65,11 +65,11 @@ class Reconciler:
         self._store, self._instance = store, instance
         self._slots, self._loader, self._folders, self._reporter = slots, loader, folders, reporter
         self._grace_s = grace_s
-        self._consumers, self._dirty = consumers, dirty
+        self._consumers, self._pending = consumers, pending
         self._pool = ThreadPoolExecutor(loads, thread_name_prefix=f"load-{instance}")
         self._thread = threading.Thread(target=self._run, name=f"reconcile-{instance}", daemon=True)
         self._watches: list[Watch] = []
-        self._has_looked = False
+        self._has_reconciled = False
         self.is_ready = threading.Event()
 
     def start(self) -> None:
@@ -77,18 +77,18 @@ class Reconciler:
         follow: list[tuple[str, Callable[[str | None], None]]] = [
             (paths.IDEAL_STATES, self._on_ideal_state),
             (paths.SEGMENTS, self._on_segment),
-            (paths.messages(self._instance), lambda _: self._dirty.mark(messages=True)),
-            (paths.LIVE_INSTANCES, lambda _: self._dirty.mark(instances=True)),
+            (paths.messages(self._instance), lambda _: self._pending.mark(messages=True)),
+            (paths.LIVE_INSTANCES, lambda _: self._pending.mark(instances=True)),
         ]
         self._watches = [self._store.watch(prefix, callback) for prefix, callback in follow]
-        self._dirty.mark(everything=True)
+        self._pending.mark(everything=True)
         self._thread.start()
 
     def stop(self) -> None:
         """End loop, consumers and pool; running commits get a while, running loads are waited for."""
         for watch in self._watches:
             watch.close()
-        self._dirty.stop()
+        self._pending.stop()
         self._thread.join(timeout=10.0)
         self._consumers.stop(_LEAVE_S)
         self._pool.shutdown(wait=True, cancel_futures=True)
@@ -97,48 +97,48 @@ class Reconciler:
 
     def _on_ideal_state(self, path: str | None) -> None:
         if path is None:
-            self._dirty.mark(everything=True)
+            self._pending.mark(everything=True)
         elif split_table_name(table := path.rpartition("/")[2])[1] is not None:
-            self._dirty.mark(table)
+            self._pending.mark(table)
 
     def _on_segment(self, path: str | None) -> None:
         if path is None:
-            self._dirty.mark(everything=True)
+            self._pending.mark(everything=True)
             return
         table, _, segment = path[len(paths.SEGMENTS) + 1 :].partition("/")
         if segment:
-            self._dirty.mark(table, segment)
+            self._pending.mark(table, segment)
 
     # The loop
 
     def _run(self) -> None:
         sweep_at = time.monotonic() + _SWEEP_S
-        while not self._dirty.is_stopped:
-            changes = self._dirty.take(min(sweep_at, self._next_due()))
+        while not self._pending.is_stopped:
+            changes = self._pending.take(min(sweep_at, self._next_due()))
             if time.monotonic() >= sweep_at:
                 changes.everything = True
             if changes.everything:
                 sweep_at = time.monotonic() + _SWEEP_S
             try:
-                self._look(changes)
+                self._take(changes)
             except PinotAdminError as error:
                 log.warning("Everything is checked again in a moment: %s", error)
-                self._look_again_later()
+                self._retry_later()
             except Exception:
                 log.exception("Everything is checked again in a moment")
-                self._look_again_later()
+                self._retry_later()
 
-    def _look_again_later(self) -> None:
+    def _retry_later(self) -> None:
         time.sleep(0.2)
-        self._dirty.mark(everything=True, messages=True)
+        self._pending.mark(everything=True, messages=True)
 
-    def _look(self, changes: Changes) -> None:
-        if self._dirty.is_stopped:
+    def _take(self, changes: Changes) -> None:
+        if self._pending.is_stopped:
             return
         if changes.messages:
             self._take_messages(changes)
         if changes.everything:
-            self._look_at_everything()
+            self._reconcile_everything()
         else:
             for table, segments in changes.tables.items():
                 self._reconcile(table, segments)
@@ -183,15 +183,15 @@ class Reconciler:
             slot.is_forced |= slot.held is not None
         self._reporter.mark(table)
 
-    def _look_at_everything(self) -> None:
+    def _reconcile_everything(self) -> None:
         listed = {t for t in self._store.children(paths.IDEAL_STATES) if split_table_name(t)[1] is not None}
         for table in sorted(listed | self._viewed() | set(self._slots.tables())):
             self._reconcile(table, None)
             self._reporter.mark(table)
         self._consumers.tidy()
-        if not self._has_looked:
+        if not self._has_reconciled:
             self._remove_unassigned()
-            self._has_looked = True
+            self._has_reconciled = True
 
     def _viewed(self) -> set[str]:
         """Tables with an external view; brokers write that of ``brokerResource``."""
@@ -291,7 +291,7 @@ class Reconciler:
         if replaced is not None:
             replaced.release()
         self._reporter.mark(table)
-        self._dirty.mark(table, name if again else "")
+        self._pending.mark(table, name if again else "")
 
     def _take_result(self, slot: Slot, loaded: HeldSegment | None, error: str) -> HeldSegment | None:
         """Put the outcome into the slot; returns the segment that was replaced."""
@@ -356,7 +356,7 @@ class Reconciler:
                 self._folders.remove(table, name)
 
     def _note_ready(self) -> None:
-        if self._has_looked and not self.is_ready.is_set():
+        if self._has_reconciled and not self.is_ready.is_set():
             with self._slots.locked() as tables:
                 is_busy = any(slot.is_loading for slots in tables.values() for slot in slots.values())
             if not is_busy:

@@ -28,7 +28,7 @@ from segments.dataplane.server.http.app import build_app
 from segments.dataplane.server.http.authorization import Authorization, People
 from segments.dataplane.server.http.endpoints import ServerParts
 from segments.dataplane.server.http.http_endpoint import HttpEndpoint
-from segments.dataplane.server.pending_changes import Dirty
+from segments.dataplane.server.pending_changes import PendingChanges
 from segments.dataplane.server.query_runner import QueryRunner
 from segments.dataplane.server.reconciler import Reconciler
 from segments.dataplane.server.reporter import Reporter
@@ -121,11 +121,11 @@ class Server:
         self._http_controller = HttpController(controllers, signer, upload_s=settings.consuming.upload_s)
         reports = reports or HttpReports(controllers, signer)
         self._set_aside = Outbox(settings.data_dir / ".set-aside", self.instance, reports)
-        dirty = Dirty()
+        pending = PendingChanges()
         shared = self._shared(deep_store, cache, controller or self._http_controller, opener)
-        self.consumers = Consumers(shared, self.slots, self.reporter.mark, dirty.mark)
+        self.consumers = Consumers(shared, self.slots, self.reporter.mark, pending.mark)
         self.reconciler = Reconciler(
-            store, self.instance, self.slots, loader, folders, self.reporter, self.consumers, dirty,
+            store, self.instance, self.slots, loader, folders, self.reporter, self.consumers, pending,
             loads=settings.loads, grace_s=settings.drop_grace_s,
         )  # fmt: skip
         self._consuming_info = ConsumingInfo(self.slots, shared.streams)

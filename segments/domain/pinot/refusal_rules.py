@@ -23,7 +23,7 @@ from segments.errors import (
 )
 
 #: The name of the refusal of a force commit, and of a pause though that is set then.
-NO_SERVER_TOLD: Final = "no-server-told"
+NO_SERVER_NOTIFIED: Final = "no-server-notified"
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     _rule("job-unknown", r"Failed to find controller job id", NotFound, "Pinot keeps the last force commits only."),
     _rule(
-        NO_SERVER_TOLD,
+        NO_SERVER_NOTIFIED,
         r"No force commit message (?:was )?sent",
         Unavailable,
         "No server that consumes the table could be reached: try again when its servers are up.",

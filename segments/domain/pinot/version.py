@@ -348,4 +348,4 @@ def lacking(version: PinotVersion | None, name: str) -> str:
 
 def all_lacking(version: PinotVersion | None) -> dict[str, str]:
     """{capability: reason} of everything that this version lacks."""
-    return {c.name: said for c in CAPABILITIES if (said := c.lacking(version))}
+    return {c.name: reason for c in CAPABILITIES if (reason := c.lacking(version))}

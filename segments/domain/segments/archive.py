@@ -143,7 +143,7 @@ def name_refusal(
         return refused(segment, f"Segment '{segment}' exists in table '{table}'.", _IN_ITS_PLACE)
     if segment not in obstacles:
         return None
-    why, remedy = obstacles[segment].told()
+    why, remedy = obstacles[segment].explained()
     return refused(segment, f"Segment '{segment}' can not be restored: {why}.", remedy)
 
 

@@ -64,10 +64,10 @@ def profile_of(
 ) -> ColumnProfile:
     """The profile of one segment's column. An empty segment has no range and no values, and hides nothing."""
     known = cardinality if cardinality > 0 else 0
-    is_told = low is not None and high is not None
+    has_range = low is not None and high is not None
     return ColumnProfile(
-        name, data_type, stored_type, 1, low if is_told else None, high if is_told else None, known, known,
-        int(has_rows and not is_told), int(has_rows and not known),
+        name, data_type, stored_type, 1, low if has_range else None, high if has_range else None, known, known,
+        int(has_rows and not has_range), int(has_rows and not known),
     )  # fmt: skip
 
 

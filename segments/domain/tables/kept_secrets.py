@@ -48,7 +48,7 @@ _HARMLESS: Final = (
     "merge",
     "round",
 )
-_TELLING: Final = (
+_REVEALING: Final = (
     "url",
     "uri",
     "host",
@@ -218,7 +218,7 @@ def _may_change(key: Path, given: Any, shown: Any) -> bool:
     name = str(key[-1]).lower() if key else ""
     if is_secret_key(name):
         return True  # another secret, given again; a mask there is checked for itself
-    if any(word in name for word in _TELLING) or not any(word in name for word in _HARMLESS):
+    if any(word in name for word in _REVEALING) or not any(word in name for word in _HARMLESS):
         return False
     return not any(isinstance(v, str) and _ADDRESS.search(v) for v in (given, shown))
 

@@ -37,7 +37,7 @@ class SharedClient:
         except BaseException:
             self._leave()
             raise
-        response.stream = _Told(cast(httpx.SyncByteStream, response.stream), self._leave)
+        response.stream = _NotifyingStream(cast(httpx.SyncByteStream, response.stream), self._leave)
         return response
 
     def give_up(self) -> None:
@@ -56,7 +56,7 @@ class SharedClient:
             self._client.close()
 
 
-class _Told(httpx.SyncByteStream):
+class _NotifyingStream(httpx.SyncByteStream):
     """The bytes of an answer; ``closed`` is called when nobody reads them any more, once: httpx closes
     an answer once.
     """

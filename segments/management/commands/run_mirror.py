@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand
 from pinotadmin.celery import mark_ready
 from segments import wiring
 from segments.mirror.cluster_follower import ClusterFollower
-from segments.mirror.cluster_mirrors import Fleet
+from segments.mirror.cluster_mirrors import ClusterMirrors
 from segments.models import Cluster
 
 
@@ -26,10 +26,10 @@ class Command(BaseCommand):
         """Block until SIGTERM or SIGINT."""
         cluster, _ = Cluster.objects.get_or_create(name=settings.CLUSTER_NAME, defaults={"kind": Cluster.Kind.EMBEDDED})
         follower = ClusterFollower(wiring.store(), cluster, on_synced=lambda: mark_ready("mirror"))
-        fleet = Fleet()
+        mirrors = ClusterMirrors()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: follower.stop())
-        fleet.start()
+        mirrors.start()
         follower.run()
-        fleet.stop()
+        mirrors.stop()
         wiring.close()

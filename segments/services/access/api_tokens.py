@@ -61,8 +61,8 @@ class TokenUser:
 
     def get_username(self) -> str:
         """The name for audit records: ``ann (token nightly)``."""
-        told = f" (token {self.token.name})"
-        return str(self.owner.get_username())[: _MOST_ACTOR - len(told)] + told
+        suffix = f" (token {self.token.name})"
+        return str(self.owner.get_username())[: _MOST_ACTOR - len(suffix)] + suffix
 
     def has_perm(self, perm: str, obj: object = None) -> bool:
         """Nothing: Django's permissions know no scopes."""
@@ -173,7 +173,7 @@ def create_token(user: Any, wish: TokenWish, actor: Actor) -> tuple[ApiToken, st
         made_with=with_token,
         expires_at=min(expires, with_token.expires_at) if with_token is not None else expires,
     )
-    audit.record(actor, "createToken", cluster=_cluster(row), target=str(row), **_told(row))
+    audit.record(actor, "createToken", cluster=_cluster(row), target=str(row), **_audited(row))
     return row, secret
 
 
@@ -199,7 +199,7 @@ def revoke_token(user: Any, token_id: int, actor: Actor) -> list[ApiToken]:
         if row.revoked_at is None:
             ApiToken.objects.filter(pk=row.pk, revoked_at=None).update(revoked_at=timezone.now(), revoked_by=actor.name)
             row.refresh_from_db()
-            audit.record(actor, "revokeToken", cluster=_cluster(row), target=str(row), **_told(row))
+            audit.record(actor, "revokeToken", cluster=_cluster(row), target=str(row), **_audited(row))
             revoked.append(row)
     return revoked
 
@@ -225,7 +225,7 @@ def _check(wish: TokenWish) -> None:
         raise InvalidInput(f"A token is valid for 1 to {MOST_DAYS} days.", field="expiresInDays")
 
 
-def _told(row: ApiToken) -> dict[str, Any]:
+def _audited(row: ApiToken) -> dict[str, Any]:
     return {
         "token": row.pk,
         "scopes": row.scopes,

@@ -33,7 +33,7 @@ _asking: ContextVar[Callable[[], Actor] | None] = ContextVar("asking", default=N
 
 
 @contextmanager
-def asked_by(actor: Callable[[], Actor]) -> Iterator[None]:
+def acting_as(actor: Callable[[], Actor]) -> Iterator[None]:
     """Meanwhile changes are this person's; ``actor`` is called only when there is one."""
     token = _asking.set(actor)
     try:

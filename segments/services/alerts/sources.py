@@ -14,7 +14,7 @@ from typing import Final
 from segments.domain.jobs.workers.state import PoolState
 from segments.domain.upkeep.findings import Found
 from segments.errors import Unavailable
-from segments.gateways.worker_status import WorkerBoard
+from segments.gateways.worker_status import WorkerStatus
 from segments.models import Finding, Push, Table
 from segments.names import OFFLINE, REALTIME, TableName
 from segments.services.upkeep.validation import keep_findings
@@ -41,7 +41,7 @@ class Watched:
     after how long a pause is a finding.
     """
 
-    board: WorkerBoard
+    board: WorkerStatus
     pools: Sequence[PoolState]
     own_cluster: str
     pause_after: timedelta
@@ -107,7 +107,7 @@ def _since(pause: Mapping[str, object]) -> datetime | None:
         return None
 
 
-def _of_tasks(board: WorkerBoard, now_ms: int) -> list[Found]:
+def _of_tasks(board: WorkerStatus, now_ms: int) -> list[Found]:
     ended = {(task, about): limit for task, about, limit, _ in board.read_ended(now_ms - _ENDED_SHOWN_MS)}
     found = [
         Found(

@@ -13,7 +13,7 @@ from segments.models import Cluster
 from segments.services.clusters.clusters import ClusterSpec
 
 
-def check_asker(user: Any, spec: ClusterSpec, row: Cluster | None) -> None:
+def check_secret_use(user: Any, spec: ClusterSpec, row: Cluster | None) -> None:
     """Forbidden, unless ``user`` is a superuser, for naming a place of a secret (by which any file or variable of ours
     could be leaked), and for sending a secret that is kept to another host. ``row`` is the cluster as it was, None for
     a new one.

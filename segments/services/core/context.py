@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from segments.domain.realtime.streams.kafka_settings import check_client
 from segments.gateways.timer import TIMER, Timer
 from segments.services.jobs.queue import NoQueue, TaskQueue
-from segments.services.upkeep.segment_record_cache import SeenRecords
+from segments.services.upkeep.segment_record_cache import SegmentRecordCache
 
 if TYPE_CHECKING:
     from segments.domain.access.outgoing import Rules
@@ -103,7 +103,7 @@ class Context:
     #: The broker of this process; None in processes without one.
     local_broker: Callable[[], LocalBroker | None] = lambda: None
     #: What passes of this process have read of segments that are committed and kept.
-    seen_records: SeenRecords = field(default_factory=SeenRecords)
+    segment_record_cache: SegmentRecordCache = field(default_factory=SegmentRecordCache)
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,7 @@ class SegmentEngine(Protocol):
         none. Embedded: the file whose CRC is on record. Pinot: through its controller.
         """
 
-    def read_again_s(self, reads: int) -> float:
+    def poll_interval_s(self, reads: int) -> float:
         """Seconds until who waits for segments reads the table again, after ``reads`` times: on a Pinot each read is
         several requests, so they become rarer.
         """

@@ -12,7 +12,7 @@ from segments.services.jobs.job_lock import sole_worker
 
 
 @contextmanager
-def turn_of_task(own: Context, task: str, rule: TaskRule, *, alone: bool = True) -> Iterator[bool]:
+def task_lock(own: Context, task: str, rule: TaskRule, *, alone: bool = True) -> Iterator[bool]:
     """May this task run now? False while it runs elsewhere (``alone``), or while long tasks hold all slots that they
     may have.
 
@@ -24,7 +24,7 @@ def turn_of_task(own: Context, task: str, rule: TaskRule, *, alone: bool = True)
 
 
 @contextmanager
-def turn_of_pass(ctx: Context, name: str, table: TableName) -> Iterator[bool]:
+def pass_lock(ctx: Context, name: str, table: TableName) -> Iterator[bool]:
     """May this pass go over the table now? False while it does so elsewhere."""
     with sole_worker(ctx, f"pass {name} {table.typed}") as is_free:
         yield is_free

@@ -7,12 +7,12 @@ from typing import Final
 from segments.domain.jobs.workers.pools import POOLS
 from segments.domain.jobs.workers.state import PoolState, judge
 from segments.errors import Unavailable
-from segments.gateways.worker_status import WorkerBoard
+from segments.gateways.worker_status import WorkerStatus
 
 _DOWN: Final = "Redis does not answer, so no task reaches the workers."
 
 
-def pool_states(board: WorkerBoard, now_ms: int) -> list[PoolState]:
+def pool_states(board: WorkerStatus, now_ms: int) -> list[PoolState]:
     """Every pool, and what is wrong with it."""
     try:
         return [judge(pool, board.read(pool.name), now_ms) for pool in POOLS]

@@ -51,7 +51,7 @@ log = logging.getLogger(__name__)
 MAX_ATTEMPTS: Final = 4
 _PAUSE_S: Final = 2.0
 #: Between two attempts while a Pinot controller is down, and how long after its beginning a push still waits for it.
-_AWAY_S: Final = 15.0
+_RETRY_UNREACHABLE_S: Final = 15.0
 _PATIENCE: Final = timedelta(hours=1)
 
 
@@ -111,7 +111,7 @@ def _stopped(session: Session, error: PinotAdminError) -> str:
         # Nothing was tried: a controller that is down, or a deep store that hangs, for some minutes costs no push an
         # attempt.
         session.release(
-            _AWAY_S,
+            _RETRY_UNREACHABLE_S,
             error=push.error if push.stage == Push.Stage.REVERT else str(error),
             attempts=max(push.attempts - 1, 0),
         )
@@ -211,7 +211,7 @@ class _Run:
         if self._is_past_building():
             return
         notes = read_notes(self.ctx.deep_store, str(self.push.pk))
-        self.on_built([b for b in notes if is_there(self.ctx, self.table, str(self.push.pk), b)], afresh=True)
+        self.on_built([b for b in notes if is_there(self.ctx, self.table, str(self.push.pk), b)], is_retry=True)
         plan = self.push.plan
         job = BuildJob(
             str(self.push.pk),
@@ -245,11 +245,11 @@ class _Run:
         entry = lineage.entries.get(self.push.entry_id) if lineage else None
         return entry is not None and next_step(entry, started=True) is Step.NOTHING
 
-    def on_built(self, fresh: list[Built], *, afresh: bool = False) -> None:
+    def on_built(self, fresh: list[Built], *, is_retry: bool = False) -> None:
         """Write down parts that were staged; called with [] between, to notice that the lease was lost."""
         self.found.add({b.ordinal: b.report for b in fresh if b.report})
         fresh = [b for b in fresh if b.name]
-        if not fresh and not afresh:
+        if not fresh and not is_retry:
             self.session.check()
             return
         self.built.update({b.ordinal: b for b in fresh})

@@ -22,7 +22,7 @@ from segments.services.core.context import Context
 
 log = logging.getLogger(__name__)
 HEARTBEAT_S: Final = 3.0
-_LOOK_S: Final = 0.5
+_CHECK_S: Final = 0.5
 
 
 def find_push(ctx: Context, push_id: str) -> Push:
@@ -51,7 +51,7 @@ class Session:
         self.push = push
         self.owner = owner
         self.is_lost = False
-        self._looked = 0.0
+        self._checked_at = 0.0
 
     def update(self, **fields: Any) -> None:
         """Write fields, if the lease is still ours. Conflict when it is not: stop at once and touch nothing more.
@@ -72,9 +72,9 @@ class Session:
 
     def check(self) -> None:
         """Conflict when the lease is no longer ours; asks the database at most twice a second."""
-        if self.ctx.timer.seconds() - self._looked < _LOOK_S and not self.is_lost:
+        if self.ctx.timer.seconds() - self._checked_at < _CHECK_S and not self.is_lost:
             return
-        self._looked = self.ctx.timer.seconds()
+        self._checked_at = self.ctx.timer.seconds()
         if self.is_lost or not self._mine().exists():
             self.is_lost = True
             raise Conflict(f"Push '{self.push.pk}' is in other hands now.")

@@ -71,9 +71,9 @@ def ask_servers(
     if not asked:
         return Answers(silent=tuple(servers))
     with ThreadPoolExecutor(min(16, len(asked)), "ask-servers") as pool:
-        said = dict(zip(asked, pool.map(ask, asked), strict=True))
-    good = {s: a for s, a in said.items() if not isinstance(a, PinotAdminError) and is_readable(a)}
-    odd = tuple(s for s, a in said.items() if not isinstance(a, PinotAdminError) and s not in good)
+        answers = dict(zip(asked, pool.map(ask, asked), strict=True))
+    good = {s: a for s, a in answers.items() if not isinstance(a, PinotAdminError) and is_readable(a)}
+    odd = tuple(s for s, a in answers.items() if not isinstance(a, PinotAdminError) and s not in good)
     return Answers(good, tuple(s for s in servers if s not in good and s not in odd), odd)
 
 

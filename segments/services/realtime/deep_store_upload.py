@@ -18,7 +18,7 @@ from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.realtime.completion.commit_file import CommitFile
 from segments.services.realtime.realtime_state import read_ideal
-from segments.services.segments.segments import read_records, seen_records
+from segments.services.segments.segments import cached_records, read_records
 from segments.store import paths
 from segments.store.base import Versioned
 from segments.store.records.instances import instance_configs, live_instances
@@ -38,7 +38,7 @@ _MOST_FAILURES: Final = 5
 
 def missing_from_store(ctx: Context, table: TableName) -> list[str]:
     """Committed segments whose record says that only servers have them, over all segments of the table."""
-    return sorted(s for s, seen in seen_records(ctx, table).items() if seen.status == DONE and seen.url == "")
+    return sorted(s for s, seen in cached_records(ctx, table).items() if seen.status == DONE and seen.url == "")
 
 
 def upload_segments(

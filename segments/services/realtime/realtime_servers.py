@@ -48,14 +48,14 @@ def send_force_commit(ctx: Context, ideal: ZNRecord, segments: Collection[str]) 
     if not wanted:
         return set()
     live = live_instances(ctx.store)
-    told: set[str] = set()
+    notified: set[str] = set()
     for instance, names in wanted.items():
-        if instance in live and _tell(ctx, ideal.id, live[instance], names):
-            told |= set(names)
-    return told
+        if instance in live and _notify(ctx, ideal.id, live[instance], names):
+            notified |= set(names)
+    return notified
 
 
-def _tell(ctx: Context, typed: str, live: LiveInstance, names: list[str]) -> bool:
+def _notify(ctx: Context, typed: str, live: LiveInstance, names: list[str]) -> bool:
     text = ",".join(names)
     try:
         for waiting in messages.read(ctx.store, live.instance):
@@ -73,7 +73,7 @@ def _tell(ctx: Context, typed: str, live: LiveInstance, names: list[str]) -> boo
             fields={"tableName": typed, "segmentNames": text},
         )
     except PinotAdminError:
-        log.exception("Instance %s could not be told to commit %s of %s.", live.instance, text, typed)
+        log.exception("Instance %s could not be notified to commit %s of %s.", live.instance, text, typed)
         return False
     return True
 

@@ -27,7 +27,7 @@ from segments.services.engine.consumption import PauseChanged
 from segments.services.realtime.consuming_info import ask_servers
 from segments.services.realtime.consumption import pause_table, resume_table
 from segments.services.realtime.realtime_servers import tenant_servers
-from segments.services.segments.segments import seen_records
+from segments.services.segments.segments import cached_records
 
 log = logging.getLogger(__name__)
 
@@ -97,7 +97,7 @@ def _quota(ctx: Context, config: TableConfig) -> Pressure:
 
 
 def _size(ctx: Context, table: TableName) -> int:
-    return sum(seen.size_bytes for seen in seen_records(ctx, table).values())
+    return sum(seen.size_bytes for seen in cached_records(ctx, table).values())
 
 
 def _marks(settings: Mapping[str, str]) -> Marks:

@@ -43,16 +43,16 @@ def _wait_for_acks(
     """Those of ``brokers``, listed at ``began``, that did not acknowledge ``zxid`` in time; ``served`` is never waited
     for.
     """
-    bell, listed = change_signal(ctx.store, paths.ROUTING_ACKS), began
+    signal, listed = change_signal(ctx.store, paths.ROUTING_ACKS), began
     while True:
         if ctx.timer.seconds() - listed > _RELIST_S:
             brokers, listed = [b for b in _live_brokers(ctx) if b not in served], ctx.timer.seconds()
-        heard = bell.count
+        heard = signal.count
         acks = ctx.store.get_many(_acks(table, brokers))
         behind = [b for b, ack in zip(brokers, acks, strict=True) if _served(ack) < zxid]
         if not behind or ctx.timer.seconds() - began > ctx.limits.broker_ack_s:
             return behind
-        bell.wait(heard, _POLL_S)
+        signal.wait(heard, _POLL_S)
 
 
 def brokers_behind(ctx: Context, table: TableName) -> list[str]:

@@ -18,7 +18,7 @@ from segments.errors import NotFound, PinotAdminError
 from segments.models import Push
 from segments.names import TableName, split_table_name
 from segments.services.core.context import Context
-from segments.services.jobs.table_passes import turn_of_pass
+from segments.services.jobs.table_passes import pass_lock
 from segments.services.replacement.abandoned_replacements import give_up
 from segments.services.replacement.checks import snapshot_checks
 from segments.services.replacement.ends import end_job_record
@@ -41,7 +41,7 @@ def run(ctx: Context, table: TableName) -> list[str]:
         p.entry_id: p
         for p in Push.objects.filter(cluster=ctx.cluster, entry_id__in=[e.id for e in open_entries]).defer("plan")
     }
-    with turn_of_pass(ctx, "leases", table) as is_free:
+    with pass_lock(ctx, "leases", table) as is_free:
         found = [_try(ctx, table, e, terms, pushes.get(e.id)) for e in open_entries] if is_free else []
     return [*before, *(sentence for sentence in found if sentence)]
 

@@ -9,7 +9,7 @@ from segments.domain.segments.ideal_state import ERROR
 from segments.errors import PreconditionFailed
 from segments.names import TableName
 from segments.services.core.context import Context
-from segments.services.segments.online import live_instance_names, look_again_s, served_by
+from segments.services.segments.online import live_instance_names, poll_interval_s, served_by
 from segments.store import paths
 from segments.store.change_signal import change_signal
 
@@ -34,10 +34,10 @@ def once_loaded(ctx: Context, table: TableName, run: Callable[[], T]) -> T:
 
 def _wait(ctx: Context, table: TableName, segments: Sequence[str], deadline: float) -> bool:
     """Until all are served; False when somebody must do something about one of them, or the time is up."""
-    bell, reads = change_signal(ctx.store, paths.EXTERNAL_VIEWS), 0
+    signal, reads = change_signal(ctx.store, paths.EXTERNAL_VIEWS), 0
     while True:
         reads += 1
-        heard, live = bell.count, live_instance_names(ctx)
+        heard, live = signal.count, live_instance_names(ctx)
         ideal, view = ctx.store.get_many([paths.ideal_state(table.typed), paths.external_view(table.typed)])
         wanted, states = ((n.record.maps if n and n.record else {}) for n in (ideal, view))
         served = served_by(live, view, segments)
@@ -52,4 +52,4 @@ def _wait(ctx: Context, table: TableName, segments: Sequence[str], deadline: flo
             return False
         if ctx.timer.seconds() > deadline:
             return False
-        bell.wait(heard, look_again_s(ctx, reads))
+        signal.wait(heard, poll_interval_s(ctx, reads))

@@ -66,7 +66,7 @@ def wait_until_online(
     while True:
         heard, reads, began = signal.count, reads + 1, ctx.timer.seconds()
         # Of many only what was missing is read again; what was there is proven once more, all together, at the end.
-        seen = look_at_segments(ctx, table, left, required)
+        seen = check_online(ctx, table, left, required)
         is_whole = len(left) == len(segments)
         total = seen.counted[1] if is_whole else total
         counted = (total - seen.counted[1] + seen.counted[0], total)
@@ -80,7 +80,7 @@ def wait_until_online(
         if seen.waiting:
             if is_worth_it is not None:
                 is_worth_it()
-            signal.wait(heard, look_again_s(ctx, reads))
+            signal.wait(heard, poll_interval_s(ctx, reads))
             # When many load at once the views change all the time: who has read often lets some changes come together.
             ctx.timer.pause(max(0.0, began + min(_GATHER_S, reads / 500) - ctx.timer.seconds()))
 
@@ -102,9 +102,9 @@ def _check_in_time(ctx: Context, table: TableName, seen: SegmentsSeen, wanted: i
         )
 
 
-def look_again_s(ctx: Context, looks: int) -> float:
+def poll_interval_s(ctx: Context, looks: int) -> float:
     """Seconds until the next read after ``looks`` of them."""
-    return ctx.engine.segments.read_again_s(looks)
+    return ctx.engine.segments.poll_interval_s(looks)
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class SegmentsSeen:
     counted: tuple[int, int]
 
 
-def look_at_segments(ctx: Context, table: TableName, segments: Sequence[str], required: int | None) -> SegmentsSeen:
+def check_online(ctx: Context, table: TableName, segments: Sequence[str], required: int | None) -> SegmentsSeen:
     """Which of the segments wait for a live replica that is missing or serves an older file.
 
     The records, which name the file, are read only when all replicas are there: many may wait for one table at once,
@@ -126,7 +126,7 @@ def look_at_segments(ctx: Context, table: TableName, segments: Sequence[str], re
     """
     if not segments:
         return SegmentsSeen([], [], (0, 0))
-    serving_now = look_at_table(ctx, table)
+    serving_now = read_served(ctx, table)
     seen = judge_segments(segments, serving_now, None, required)
     if seen.waiting:
         return seen
@@ -145,7 +145,7 @@ def _is_stale(segments: Sequence[str], served: Served, crcs: Mapping[str, str]) 
 def judge_segments(
     segments: Sequence[str], served: Served, crcs: Mapping[str, str] | None, required: int | None
 ) -> SegmentsSeen:
-    """As ``look_at_segments``, of what was read already. ``crcs`` of the files on record; without them every file is
+    """As ``check_online``, of what was read already. ``crcs`` of the files on record; without them every file is
     the right one.
     """
     node, view, live = served
@@ -167,7 +167,7 @@ def judge_segments(
     return SegmentsSeen(waiting, broken, (done, total))
 
 
-def look_at_table(ctx: Context, table: TableName) -> Served:
+def read_served(ctx: Context, table: TableName) -> Served:
     """Ideal state, external view, {live instance: {segment: CRC it serves}}; one read for all threads that ask at the
     same time.
     """

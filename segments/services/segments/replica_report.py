@@ -11,7 +11,7 @@ from segments.domain.segments.ideal_state import ERROR, SERVING
 from segments.errors import PinotAdminError
 from segments.names import TableName
 from segments.services.core.context import Context
-from segments.services.segments.online import judge_segments, look_at_table, recorded_crcs
+from segments.services.segments.online import judge_segments, read_served, recorded_crcs
 from segments.store.records.instances import instance_configs
 
 log = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ def report_replicas(
     """
     if not segments:
         return ReplicaReport(0, 0, 0, (), ())
-    seen, crcs = look_at_table(ctx, table), recorded_crcs(ctx, table, segments)
+    seen, crcs = read_served(ctx, table), recorded_crcs(ctx, table, segments)
     ideal, view, live = seen
     waiting = frozenset(judge_segments(segments, seen, crcs, required).waiting)
     gaps: list[ReplicaGap] = []

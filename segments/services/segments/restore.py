@@ -19,7 +19,7 @@ from segments.names import TableName
 from segments.services.core import audit
 from segments.services.core.context import SYSTEM, Actor, Context
 from segments.services.replacement.lineage_record import Observed, observe
-from segments.services.replacement.undo.kept_entries import read_past
+from segments.services.replacement.undo.kept_entries import read_kept_entries
 from segments.services.replacement.undo.restore_conflicts import counted, pushed_since
 from segments.services.segments.archive import KeptFile
 from segments.services.segments.deletion_queue import Pending, read_queue
@@ -110,7 +110,7 @@ def look_up(ctx: Context, config: TableConfig, names: Sequence[str], files: Sequ
 
 def obstacles(ctx: Context, seen: Observed, rule: ReturnRule) -> Mapping[str, Obstacle]:
     """What the lineage, and entries that have left it, have against segments that come back under ``rule``."""
-    return rule.obstacles(seen.lineage, read_past(ctx, seen.table), seen.ideal.maps)
+    return rule.obstacles(seen.lineage, read_kept_entries(ctx, seen.table), seen.ideal.maps)
 
 
 def busy(segment: str, doing: str) -> Outcome:

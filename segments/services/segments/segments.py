@@ -16,7 +16,7 @@ from segments.names import TableName
 from segments.secret_texts import mask_text
 from segments.services.core.context import Context
 from segments.services.replacement.lineage_record import observe
-from segments.services.upkeep.segment_record_cache import SeenRecord
+from segments.services.upkeep.segment_record_cache import CachedRecord
 from segments.store import paths
 
 _URL: Final = "download.url"
@@ -83,12 +83,14 @@ def read_records(ctx: Context, table: TableName, names: Sequence[str] | None = N
     return {s: segment_metadata.from_record(n.record) for s, n in zip(wanted, nodes, strict=True) if n and n.record}
 
 
-def seen_records(ctx: Context, table: TableName) -> dict[str, SeenRecord]:
+def cached_records(ctx: Context, table: TableName) -> dict[str, CachedRecord]:
     """{segment: what a pass needs to know of it}, of all segments that have a record; what is settled may be an hour
     old.
     """
     names = ctx.store.children(paths.segments(table.typed))
-    return ctx.seen_records.read(table.typed, names, lambda wanted: read_records(ctx, table, wanted), ctx.clock())
+    return ctx.segment_record_cache.read(
+        table.typed, names, lambda wanted: read_records(ctx, table, wanted), ctx.clock()
+    )
 
 
 def read_segments(ctx: Context, table: TableName) -> list[SegmentMetadata]:

@@ -49,7 +49,7 @@ def with_stored_secrets(ctx: Context, body: Any) -> Any:
 
 
 @contextmanager
-def untold_secrets(config: Any) -> Iterator[None]:
+def secrets_masked_in_errors(config: Any) -> Iterator[None]:
     """What is raised inside repeats no secret of this config, even where somebody else wrote the message."""
     try:
         yield

@@ -22,7 +22,7 @@ from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.replacement.lineage_record import table_not_found
 from segments.services.segments import last_copies
-from segments.services.tables.table_secrets import untold_secrets
+from segments.services.tables.table_secrets import secrets_masked_in_errors
 from segments.store import paths
 
 
@@ -78,7 +78,7 @@ def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
     replicas, Unavailable when a stream does not answer.
     """
     config = ctx.engine.tables.parse_config(keep_secrets(body, {}))  # a mask is nobody's secret
-    with audit.recorded(ctx, actor, "createTable", config.table.typed), untold_secrets(config.body):
+    with audit.recorded(ctx, actor, "createTable", config.table.typed), secrets_masked_in_errors(config.body):
         ctx.engine.tables.create_table(ctx, config)
     return config
 
@@ -94,7 +94,7 @@ def update_table(ctx: Context, name: str, body: Any, *, actor: Actor) -> TableCo
     raw, suffix = split_table_name(name)
     if raw != table.raw or suffix not in (None, table.type):
         raise InvalidInput(f"The body is table '{table}', the address names '{name}'.", remedy="Make them the same.")
-    with audit.recorded(ctx, actor, "updateTable", table.typed) as detail, untold_secrets(given.body):
+    with audit.recorded(ctx, actor, "updateTable", table.typed) as detail, secrets_masked_in_errors(given.body):
         return ctx.engine.tables.update_table(ctx, given, detail)
 
 

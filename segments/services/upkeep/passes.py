@@ -16,7 +16,7 @@ from segments.names import TableName, split_table_name
 from segments.secret_texts import mask_text
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
-from segments.services.jobs.table_passes import turn_of_pass
+from segments.services.jobs.table_passes import pass_lock
 from segments.services.upkeep.declared import table_passes
 from segments.services.upkeep.periodic import TablePass
 from segments.services.upkeep.validation import keep_findings
@@ -77,7 +77,7 @@ def _run_over(ctx: Context, name: str, parts: Sequence[TablePass], table: TableN
     """Run these over one table and record their sentences. What is at work on that table already is left alone."""
     started, succeeded, sentences = timezone.now(), True, []
     for one in parts:
-        with turn_of_pass(ctx, one.name, table) as is_free:
+        with pass_lock(ctx, one.name, table) as is_free:
             if not is_free:
                 sentences.append(f"{name} is at work on {table} already.")
                 continue

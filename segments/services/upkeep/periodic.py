@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from segments.domain.jobs.workers.pools import TaskRule
-from segments.gateways.worker_status import WorkerBoard
+from segments.gateways.worker_status import WorkerStatus
 from segments.names import TableName, TableType
 from segments.services.alerts.scheduled import AlertParts
 from segments.services.core.context import Context
@@ -16,7 +16,7 @@ from segments.services.core.context import Context
 class Parts(AlertParts, Protocol):
     """What a pass over the whole installation may need; the wiring has it."""
 
-    def worker_board(self) -> WorkerBoard:
+    def worker_board(self) -> WorkerStatus:
         """Where it holds its lock, which needs no ZooKeeper."""
 
 

@@ -21,7 +21,7 @@ Read = Callable[[Sequence[str]], Mapping[str, SegmentMetadata]]
 
 
 @dataclass(frozen=True, slots=True)
-class SeenRecord:
+class CachedRecord:
     """Bytes of the segment's file, 0 where unknown; ``url`` as recorded, "" when only servers have the file."""
 
     status: str
@@ -37,17 +37,17 @@ class SeenRecord:
 @dataclass
 class _Table:
     began_ms: int
-    settled: dict[str, SeenRecord] = field(default_factory=dict)
+    settled: dict[str, CachedRecord] = field(default_factory=dict)
 
 
-class SeenRecords:
+class SegmentRecordCache:
     """The settled records of each table. May be used by several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._tables: dict[str, _Table] = {}
 
-    def read(self, typed: str, names: Collection[str], read_now: Read, now_ms: int) -> dict[str, SeenRecord]:
+    def read(self, typed: str, names: Collection[str], read_now: Read, now_ms: int) -> dict[str, CachedRecord]:
         """{segment: record} of those of ``names``, all segments of the table, that have one; ``read_now`` reads what
         is not settled.
         """
@@ -58,7 +58,7 @@ class SeenRecords:
             began_ms = now_ms if known is None or is_old else known.began_ms
         kept = {name: before[name] for name in names if name in before}
         fresh = {
-            name: SeenRecord(m.status, m.download_url, m.size_bytes or 0)
+            name: CachedRecord(m.status, m.download_url, m.size_bytes or 0)
             for name, m in read_now([n for n in names if n not in kept]).items()
         }
         found = {**kept, **fresh}

@@ -52,7 +52,7 @@ class RefreshedSegments:
         self._turn = 0
         #: Tables to check; in which poll each was last; those in which something was found, the latest last.
         self._waiting: set[str] = set()
-        self._looked: dict[str, int] = {}
+        self._last_turn: dict[str, int] = {}
         self._found_in: list[str] = []
 
     def begin(self, found: Collection[Stat]) -> None:
@@ -96,10 +96,10 @@ class RefreshedSegments:
         """
         for is_first in (True, False):
             if self._waiting:
-                table = min(self._waiting, key=lambda t: (self._recency(t) * is_first, self._looked.get(t, 0), t))
+                table = min(self._waiting, key=lambda t: (self._recency(t) * is_first, self._last_turn.get(t, 0), t))
                 yield table  # checked now; whatever goes wrong there, it goes on waiting
                 self._waiting.discard(table)
-                self._looked[table] = self._turn
+                self._last_turn[table] = self._turn
 
     def _recency(self, table: str) -> int:
         return -self._found_in.index(table) - 1 if table in self._found_in else 0

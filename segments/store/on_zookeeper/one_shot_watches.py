@@ -92,7 +92,7 @@ class OneShotWatches:
         return False
 
     def _ask(self, path: str) -> None:
-        self._client.exists_async(self._full(path), watch=_used_up).rawlink(partial(self._looked, path))
+        self._client.exists_async(self._full(path), watch=_used_up).rawlink(partial(self._on_stat, path))
 
     def _list(self, parent: str) -> None:
         self._client.get_children_async(self._full(parent), watch=_used_up).rawlink(partial(self._listed, parent))
@@ -107,7 +107,7 @@ class OneShotWatches:
             for path in new:
                 self._ask(path)
 
-    def _looked(self, path: str, reply: Any) -> None:
+    def _on_stat(self, path: str, reply: Any) -> None:
         # Without success the connection is gone: all are set again when it is back.
         if reply.successful() and self._note(path, reply.value):
             self._dispatcher.publish(path)

@@ -150,7 +150,7 @@ def test_a_fault_of_ours_is_500_with_an_id_and_no_traceback(
     assert answer.json()["requestId"] in caplog.text
 
 
-def test_readiness_tells_which_part_is_down(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readiness_reports_which_part_is_down(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     def down() -> None:
         raise ConnectionError("no redis")
 

@@ -156,7 +156,7 @@ def test_nothing_of_another_table_or_of_all_of_them_is_answered(ann: Client, pat
 @pytest.mark.parametrize(
     "path", ["/version", "/instances", "/cluster/configs", "/periodictask/names", "/api/schema/", "/api/docs/"]
 )
-def test_what_tells_of_no_table_stays_readable(ann: Client, path: str) -> None:
+def test_what_names_no_table_stays_readable(ann: Client, path: str) -> None:
     assert ann.get(path).status_code == 200
 
 
@@ -282,7 +282,7 @@ def test_every_table_of_a_query_to_a_pinot_is_known(sql: str, tables: set[str]) 
         "select 1 from t; select 1 from hidden",
     ],
 )
-def test_a_query_to_a_pinot_of_which_that_can_not_be_told_is_refused_to_those_who_may_not_read_all(
+def test_a_query_to_a_pinot_of_which_that_is_not_known_is_refused_to_those_who_may_not_read_all(
     cluster: ApiCluster, restricted: None, sql: str
 ) -> None:
     with pytest.raises(QueryRejected):

@@ -266,7 +266,7 @@ def test_a_mask_elsewhere_is_refused_before_it_replaces_a_secret_of_a_pinot(
     assert pinot.seen == []
 
 
-def test_changing_a_table_of_a_pinot_keeps_its_secrets_and_no_refusal_tells_them(
+def test_changing_a_table_of_a_pinot_keeps_its_secrets_and_no_refusal_repeats_them(
     cluster: ApiCluster, pinot: RealPinot
 ) -> None:
     def answer(seen: httpx.Request) -> httpx.Response:

@@ -35,7 +35,7 @@ def brokered(cluster: ApiCluster) -> ApiCluster:
         ("/v2/brokers/tables/t", [SECOND]),
     ],
 )
-def test_live_brokers_are_told_by_tenant_and_table(brokered: ApiCluster, path: str, found: object) -> None:
+def test_live_brokers_are_reported_by_tenant_and_table(brokered: ApiCluster, path: str, found: object) -> None:
     assert brokered.http.get(path, {"state": "ONLINE"}).json() == found
 
 
@@ -47,7 +47,7 @@ def test_live_brokers_of_tables_as_clients_poll_them(brokered: ApiCluster) -> No
     assert brokered.http.get("/tables/nope/livebrokers").status_code == 404
 
 
-def test_brokers_that_are_gone_are_told_too_when_asked_for(brokered: ApiCluster) -> None:
+def test_brokers_that_are_gone_are_reported_too_when_asked_for(brokered: ApiCluster) -> None:
     assert brokered.http.get("/brokers/tables/t").json() == [NAME, "Broker_gone_1"]
     assert brokered.http.get("/brokers/tables/t", {"state": "offline"}).json() == ["Broker_gone_1"]
 

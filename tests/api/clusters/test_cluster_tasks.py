@@ -30,7 +30,7 @@ def answer(request: httpx.Request) -> httpx.Response:
     return httpx.Response(404, json={"code": 404, "error": "Task scheduler is disabled"})
 
 
-def test_tasks_and_schedules_are_told_as_far_as_the_controller_does(cluster: ApiCluster, pinot: RealPinot) -> None:
+def test_tasks_and_schedules_are_reported_as_far_as_the_controller_does(cluster: ApiCluster, pinot: RealPinot) -> None:
     pinot.answer = answer
     body = cluster.http.get("/clusters/prod/api/v1/tasks").json()
     (purge,) = body["types"]

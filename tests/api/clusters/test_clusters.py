@@ -199,7 +199,7 @@ def test_health_and_metrics_name_a_worker_that_does_not_work(
     assert 'pinotadmin_worker_up{pool="repairs"} 0.0' in ann.get("/metrics").content.decode()
 
 
-def test_health_and_metrics_tell_the_state_of_each_cluster(
+def test_health_and_metrics_report_the_state_of_each_cluster(
     cluster: ApiCluster, pinot: RealPinot, client: Client
 ) -> None:
     assert client.get("/health/clusters").status_code == 401

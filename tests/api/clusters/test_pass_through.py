@@ -216,7 +216,7 @@ def test_changes_are_on_the_audit_record_and_reads_are_not(cluster: ApiCluster, 
     ]
 
 
-def test_a_lost_reply_to_a_change_is_told_and_on_record_and_it_is_not_sent_again(
+def test_a_lost_reply_to_a_change_is_reported_and_on_record_and_it_is_not_sent_again(
     cluster: ApiCluster, pinot: RealPinot
 ) -> None:
     def lose(request: httpx.Request) -> httpx.Response:
@@ -230,7 +230,7 @@ def test_a_lost_reply_to_a_change_is_told_and_on_record_and_it_is_not_sent_again
     assert AuditEvent.objects.get(action="pinot POST").outcome == "failed"
 
 
-def test_a_controller_that_is_down_is_said_with_its_state(cluster: ApiCluster, pinot: RealPinot) -> None:
+def test_a_controller_that_is_down_is_reported_with_its_state(cluster: ApiCluster, pinot: RealPinot) -> None:
     pinot.fake.down = {"controller"}
     answer = cluster.http.get("/clusters/prod/tables")
     assert (answer.status_code, answer.json()["state"]) == (503, "down")

@@ -101,7 +101,7 @@ def test_malformed_requests_are_400_and_change_nothing(api: Api, path: str, quer
     assert api.world.messages() == []
 
 
-def test_bad_batches_are_told_before_a_missing_table(api: Api) -> None:
+def test_bad_batches_are_reported_before_a_missing_table(api: Api) -> None:
     assert api.call("post", "/tables/nobody/forceCommit", batchSize="0").status_code == 400
 
 

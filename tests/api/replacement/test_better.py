@@ -66,7 +66,7 @@ def test_pinot_keeps_what_a_dead_client_began_for_a_day(table: ApiCluster) -> No
     assert 40_000 < table.now - died <= 90_000
 
 
-def test_pinot_reverts_without_telling_what_queries_see_then_and_what_goes(table: ApiCluster) -> None:
+def test_pinot_reverts_without_saying_what_queries_see_then_and_what_goes(table: ApiCluster) -> None:
     entry = replaced(table, ["a"], ["b", "c"])
     address = f"/segments/t/revertReplaceSegments?type=OFFLINE&segmentLineageEntryId={entry}"
     told = table.http.post(f"{address}&dryRun=true").json()

@@ -59,7 +59,7 @@ def replaced(cluster: ApiCluster, old: list[str], new: list[str]) -> str:
     return entry
 
 
-def test_a_heartbeat_tells_until_when_the_entry_stays_open(table: ApiCluster) -> None:
+def test_a_heartbeat_reports_until_when_the_entry_stays_open(table: ApiCluster) -> None:
     entry = start(table, ["a"], ["b"])
     answer = table.http.post(f"/api/v1/lineage/t/{entry}/heartbeat", "", JSON)
     assert answer.status_code == 200, answer.content
@@ -150,7 +150,7 @@ def test_a_rollback_over_two_entries_is_previewed_and_done(table: ApiCluster) ->
     assert table.http.post("/api/v1/lineage/t/rollback", "", JSON).status_code == 400
 
 
-def test_a_pin_needs_a_reason_and_can_be_taken_away(table: ApiCluster) -> None:
+def test_a_pin_needs_a_reason_and_can_be_removed(table: ApiCluster) -> None:
     entry = replaced(table, ["a"], ["b"])
     path = f"/api/v1/lineage/t/{entry}/pin"
     assert table.http.post(path, "", JSON).status_code == 400

@@ -63,7 +63,7 @@ def test_several_steps_are_undone_at_once_and_the_rollback_says_until_when(table
     assert (again.status_code, "undone already" in again.json()["error"]) == (409, True)
 
 
-def test_who_may_not_operate_may_look_and_nothing_else(table: ApiCluster) -> None:
+def test_who_may_not_operate_may_read_and_nothing_else(table: ApiCluster) -> None:
     entry = replaced(table, ["a"], ["b"])
     table.http.post(
         "/segments/t/revertReplaceSegments", "", JSON, query_params={"type": "OFFLINE", "segmentLineageEntryId": entry}

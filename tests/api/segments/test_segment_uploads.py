@@ -86,13 +86,13 @@ def test_segments_are_spread_over_the_servers(table: ApiCluster) -> None:
     assert sorted(held.count(s) for s in set(held)) == [3, 3]
 
 
-def test_the_tar_tells_its_table_when_the_request_does_not(table: ApiCluster) -> None:
+def test_the_tar_names_its_table_when_the_request_does_not(table: ApiCluster) -> None:
     assert table.post_tar(table.build("s0"), "s0", tableName=None, tableType=None, path="/segments").status_code == 200
     assert table.post_tar(table.build("s1"), "s1", tableName="t_OFFLINE").status_code == 200
     assert list(table.ideal) == ["s0", "s1"]
 
 
-def test_new_content_keeps_push_time_and_tells_the_servers(table: ApiCluster) -> None:
+def test_new_content_keeps_push_time_and_notifies_the_servers(table: ApiCluster) -> None:
     table.push("s0")
     before, pushed = table.fields("s0"), table.now
     table.now += 1000

@@ -101,7 +101,9 @@ def test_a_page_that_is_only_opened_does_nothing(root: Client, streaming: Realti
     assert not AuditEvent.objects.exclude(action__startswith="create").exists()
 
 
-def test_chosen_tables_are_paused_together_and_what_is_refused_is_told(root: Client, streaming: RealtimeWorld) -> None:
+def test_chosen_tables_are_paused_together_and_what_is_refused_is_reported(
+    root: Client, streaming: RealtimeWorld
+) -> None:
     offline = make_table("o_OFFLINE")
     chosen = {"action": "pause_selected", "_selected_action": [offline.pk, Table.objects.get(name=TABLE.typed).pk]}
     page = root.post(TABLES, chosen).content.decode()
@@ -208,7 +210,7 @@ def test_a_pass_runs_from_the_tables_row(root: Client, replaced: tuple[World, li
 @pytest.mark.parametrize(
     "model", ["periodictask", "intervalschedule", "crontabschedule", "solarschedule", "clockedschedule"]
 )
-def test_schedules_have_the_look_that_the_button_of_actions_needs(root: Client, model: str) -> None:
+def test_schedules_have_the_style_that_the_button_of_actions_needs(root: Client, model: str) -> None:
     """The button *Run* shows once an action is chosen; the admin theme binds it to the list of actions."""
     ensure_schedules(DECLARED)
     page = root.get(f"/admin/django_celery_beat/{model}/")

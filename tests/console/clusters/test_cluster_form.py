@@ -83,7 +83,7 @@ def test_a_secret_is_never_shown_again(admin: Client, controller: FakePinot) -> 
     assert "One is stored" in pages[2]
 
 
-def test_a_cluster_is_asked_before_it_is_saved_and_what_is_wrong_stands_beside_what_was_typed(
+def test_a_cluster_is_asked_before_it_is_saved_and_what_is_wrong_stands_next_to_what_was_typed(
     admin: Client, controller: FakePinot
 ) -> None:
     controller.down = {"controller"}
@@ -138,7 +138,7 @@ def test_a_change_that_was_tried_leaves_the_cluster_and_its_secret_as_they_were(
     assert admin.post(edit, {**FORM, "secret": ""}).status_code == 302
 
 
-def test_a_name_that_is_taken_is_told_before_anybody_is_asked(admin: Client, controller: FakePinot) -> None:
+def test_a_name_that_is_taken_is_reported_before_anybody_is_asked(admin: Client, controller: FakePinot) -> None:
     admin.post("/console/clusters/new/", FORM)
     calls = controller.calls.total()
     again = admin.post("/console/clusters/new/", {**FORM, "name": "PROD", "controller_urls": "http://elsewhere:9000"})

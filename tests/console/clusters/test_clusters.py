@@ -253,7 +253,7 @@ def test_the_banner_asks_again_and_says_something_only_when_it_is_new(viewer: Cl
     assert "role=" not in viewer.get(f"{PROD}/cluster/banner/?seen=down").content.decode()
 
 
-def test_what_the_version_lacks_is_told_with_the_reason_and_can_not_be_asked_for(
+def test_what_the_version_lacks_is_reported_with_the_reason_and_can_not_be_asked_for(
     operator: Client, prod: PinotCluster
 ) -> None:
     make_table("s_REALTIME", cluster=Cluster.objects.get(name="prod"), type="REALTIME")

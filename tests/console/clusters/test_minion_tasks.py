@@ -52,7 +52,7 @@ def page(client: Client, address: str) -> str:
     return str(answer.content.decode())
 
 
-def test_the_overview_stands_beside_the_passes_and_leads_to_types_and_tasks(admin: Client, fake: FakeTasks) -> None:
+def test_the_overview_stands_next_to_the_passes_and_leads_to_types_and_tasks(admin: Client, fake: FakeTasks) -> None:
     name = fake.add(MERGE, 1, subtaskCount={"total": 2, "completed": 1, "error": 1}, subtaskInfos=[FAILED])
     assert f'href="{TASKS}"' in page(admin, "/console/c/prod/passes/")
     text = page(admin, TASKS)
@@ -138,7 +138,9 @@ def test_changing_tasks_needs_what_it_needs_over_rest(fake: FakeTasks) -> None:
     assert fake.asked.count("PUT MergeRollupTask/stop") == 0
 
 
-def test_a_controller_that_is_away_is_said_and_no_fault_of_ours(admin: Client, fake: FakeTasks, tmp_path: Path) -> None:
+def test_a_controller_that_is_unreachable_is_reported_and_is_no_fault_of_ours(
+    admin: Client, fake: FakeTasks, tmp_path: Path
+) -> None:
     ctx = wiring.context("prod")
     with wiring.use_cluster(ctx):
         fake.breaks = {"tasktypes", f"{MERGE}/taskstates"}

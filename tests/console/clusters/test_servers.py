@@ -49,7 +49,7 @@ def test_every_instance_is_listed_with_its_state_and_its_tables(viewer: Client, 
     assert list(found)[-1] == "Broker_h_8099"
 
 
-def test_a_cluster_that_does_not_answer_is_told(viewer: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_that_does_not_answer_is_reported(viewer: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     def away(_: object = None) -> None:
         raise Unavailable("ZooKeeper does not answer.", remedy="Wait.")
 

@@ -98,7 +98,7 @@ def buttons(text: str) -> dict[str, bool]:
     return {re.sub(r"<.*?>", "", words).strip(): " disabled" not in rest for _, rest, words in found}
 
 
-def test_every_button_that_asks_the_cluster_is_disabled_with_the_reason_while_it_is_away(
+def test_every_button_that_asks_the_cluster_is_disabled_with_the_reason_while_it_is_unreachable(
     root: Client, prod: PinotCluster
 ) -> None:
     before = {address: root.get(address).content.decode() for address in pages()}
@@ -109,7 +109,7 @@ def test_every_button_that_asks_the_cluster_is_disabled_with_the_reason_while_it
             assert buttons(before[address]).get(words) is True, (address, words, buttons(before[address]))
             assert buttons(text).get(words) is False, (address, words, buttons(text))
         assert text.count(WHY) <= 2, address  # an operation says it again in its own place
-        assert 'id="why-away"' in text or "This can not be done now." in text, address
+        assert 'id="why-unreachable"' in text or "This can not be done now." in text, address
 
 
 @pytest.mark.parametrize(
@@ -156,13 +156,13 @@ def test_a_state_that_is_seconds_old_decides_nothing_the_cluster_does(root: Clie
     assert (late.status_code, "Connection refused" in late.content.decode()) == (424, True)
 
 
-def test_the_banner_offers_the_page_anew_when_the_cluster_is_back(root: Client, prod: PinotCluster) -> None:
+def test_the_banner_offers_a_reload_when_the_cluster_is_back(root: Client, prod: PinotCluster) -> None:
     told = root.get(f"{PROD}cluster/banner/?seen=down").content.decode()
     assert "Cluster prod is back." in told
     assert "Load this page again" in told
 
 
-def test_the_own_cluster_is_never_away(root: Client, prod: PinotCluster) -> None:
+def test_the_own_cluster_is_never_unreachable(root: Client, prod: PinotCluster) -> None:
     away()
     make_table("mine_OFFLINE")
     assert buttons(root.get("/").content.decode())["New push"]

@@ -99,7 +99,7 @@ def test_checking_again_overrides_nothing(operator: Client, push: Push, queued: 
     assert queued == [str(push.pk)]
 
 
-def test_a_queue_that_is_away_is_told(operator: Client, push: Push, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_queue_that_is_unreachable_is_reported(operator: Client, push: Push, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "enqueue_push", lambda *_: False)
     text = operator.post(address(push, "finish"), {"reason": "r"}, follow=True).content.decode()
     assert "The task queue does not answer now" in text
@@ -127,7 +127,7 @@ def test_who_has_no_right_decides_nothing(viewer: Client, push: Push, queued: li
     assert AuditEvent.objects.filter(outcome="refused").count() == 1
 
 
-def test_the_page_loads_anew_when_its_buttons_become_others(operator: Client, push: Push) -> None:
+def test_the_page_reloads_when_its_buttons_become_others(operator: Client, push: Push) -> None:
     def refreshes(seen: str, state: str) -> bool:
         Push.objects.update(state=state)
         return "HX-Refresh" in operator.get(address(push, "progress"), {"seen": seen}).headers
@@ -149,7 +149,7 @@ def test_a_push_is_repeated_with_its_specification(operator: Client, push: Push,
         assert "jobType" in operator.get("/console/pushes/new/", {"again": nonsense}).content.decode()
 
 
-def test_records_that_nobody_can_read_are_told_and_hide_nothing(
+def test_records_that_nobody_can_read_are_reported_and_hide_nothing(
     operator: Client, push: Push, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from segments.errors import Unavailable

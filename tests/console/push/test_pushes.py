@@ -73,7 +73,7 @@ def test_the_live_part_stops_asking_when_the_push_is_over(viewer: Client, world:
     assert "line 2 &lt;b&gt;" in text
 
 
-def test_a_push_that_was_taken_back_tells_in_which_stage_it_failed(viewer: Client) -> None:
+def test_a_push_that_was_taken_back_reports_in_which_stage_it_failed(viewer: Client) -> None:
     push = make_push(state="FAILED", stage="REVERT", error="Input file 'a.csv' line 7: bad.")
     text = viewer.get(f"/console/pushes/{push.pk}/progress/").content.decode()
     assert "Failed while building segments." in text
@@ -124,7 +124,7 @@ def test_a_page_of_a_push_links_only_to_pages_that_are_there(viewer: Client, pus
         assert viewer.get(link).status_code == 200
 
 
-def test_a_lost_worker_is_told(viewer: Client) -> None:
+def test_a_lost_worker_is_reported(viewer: Client) -> None:
     push = make_push(lease_until="2020-01-01T00:00:00Z")
     assert "The worker has not been heard of" in viewer.get(f"/console/pushes/{push.pk}/progress/").content.decode()
 
@@ -166,7 +166,7 @@ def test_a_mistake_in_the_specification_is_shown_at_its_field(operator: Client, 
     assert "jobTypo: SegmentCreationAndTarPush" in text
 
 
-def test_an_unreachable_queue_is_told_but_loses_nothing(
+def test_an_unreachable_queue_is_reported_but_loses_nothing(
     operator: Client, calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue, "enqueue_push", lambda *_: False)

@@ -56,21 +56,21 @@ def test_several_replacements_are_pinned_and_unpinned_again_from_the_message(
     assert pinned(world) == set()
 
 
-def test_an_entry_that_does_not_exist_is_told(operator: Client, world: World, entries: list[str]) -> None:
+def test_an_entry_that_does_not_exist_is_reported(operator: Client, world: World, entries: list[str]) -> None:
     answer = operator.post(f"{BASE}/pin/", {"e": ["nobody"], "reason": "audit"})
     assert answer.status_code == 404
     assert "nobody" in answer.content.decode()
 
 
 @pytest.mark.parametrize("page", ["pin/", "unpin/", "reload/", "reset/"])
-def test_nothing_chosen_is_told(operator: Client, entries: list[str], page: str) -> None:
+def test_nothing_chosen_is_reported(operator: Client, entries: list[str], page: str) -> None:
     answer = operator.get(f"{BASE}/{page}")
     assert answer.status_code == 400
     assert "Tick" in answer.content.decode()
 
 
 @pytest.mark.parametrize(("page", "action"), [("reload/", "reloadSegments"), ("reset/", "resetSegment")])
-def test_chosen_segments_are_loaded_again_or_begin_anew(
+def test_chosen_segments_are_loaded_again_or_start_over(
     operator: Client, entries: list[str], page: str, action: str
 ) -> None:
     text = operator.get(f"{BASE}/{page}", {"s": ["b", "c"]}).content.decode()

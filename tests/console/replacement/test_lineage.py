@@ -109,7 +109,7 @@ def test_a_preview_stays_the_same_while_only_time_passes(operator: Client, entry
     assert world.visible == ["old_0"]
 
 
-def test_a_rollback_happens_and_the_page_tells_what(operator: Client, entry: str, world: World) -> None:
+def test_a_rollback_happens_and_the_page_reports_what(operator: Client, entry: str, world: World) -> None:
     address = f"{LINEAGE}{entry}/rollback/"
     answer = operator.post(address, _filled(operator, address), follow=True)
     assert world.visible == ["old_0"]
@@ -189,7 +189,7 @@ def test_an_unfinished_replacement_needs_a_tick(operator: Client, world: World) 
     assert world.state(entry) == "REVERTED"
 
 
-def test_blockers_take_the_form_away(operator: Client, entry: str, world: World) -> None:
+def test_blockers_hide_the_form(operator: Client, entry: str, world: World) -> None:
     later = replacement.start_replace(world.ctx, TABLE, ["new_0", "new_1"], ["x"], actor=ANN)
     text = operator.get(f"{LINEAGE}{entry}/rollback/").content.decode()
     assert "This can not be taken back now." in text

@@ -76,7 +76,7 @@ def test_without_checks_the_page_says_so_and_shows_how_to_write_them(admin: Clie
         assert words in text
 
 
-def test_saved_checks_are_told_in_words(admin: Client, table: World) -> None:
+def test_saved_checks_are_reported_in_words(admin: Client, table: World) -> None:
     text = html.unescape(admin.post(PAGE, form(admin, DOCUMENT), follow=True).content.decode())
     assert stored(table) == DOCUMENT["checks"]
     for words in (
@@ -104,7 +104,7 @@ def test_saved_checks_are_told_in_words(admin: Client, table: World) -> None:
         ("", "Write a document"),
     ],
 )
-def test_a_mistake_is_shown_beside_the_editor_and_names_the_field(
+def test_a_mistake_is_shown_next_to_the_editor_and_names_the_field(
     admin: Client, table: World, document: Any, words: str
 ) -> None:
     answer = admin.post(PAGE, form(admin, document))

@@ -68,7 +68,7 @@ def visible(store: Any) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("at", range(1, 7))
-def test_a_lineage_that_changes_between_the_reads_is_read_anew(store: MemoryStore, at: int) -> None:
+def test_a_lineage_that_changes_between_the_reads_is_read_again(store: MemoryStore, at: int) -> None:
     """The end of a replacement AND the deletion of the old segment fall between two reads: mixing would show nothing or
     too little.
     """
@@ -91,7 +91,7 @@ def test_a_lineage_that_never_rests_is_a_conflict_not_a_guess(store: MemoryStore
         visible(Interrupted(store, 2, flip))
 
 
-def test_a_lineage_that_appears_or_goes_between_the_reads_is_read_anew(store: MemoryStore) -> None:
+def test_a_lineage_that_appears_or_goes_between_the_reads_is_read_again(store: MemoryStore) -> None:
     store.delete(paths.lineage(TABLE))
 
     def appear(round_: int) -> None:
@@ -107,7 +107,7 @@ def test_a_lineage_that_appears_or_goes_between_the_reads_is_read_anew(store: Me
     assert visible(Interrupted(store, 1, go)) == ("a", "b")
 
 
-def test_a_lineage_that_is_replaced_by_an_equal_looking_one_is_read_anew(store: MemoryStore) -> None:
+def test_a_lineage_that_is_replaced_by_an_equal_looking_one_is_read_again(store: MemoryStore) -> None:
     """Deleted and made again it has version 0 once more; only the zxid differs."""
 
     def again(round_: int) -> None:
@@ -151,7 +151,7 @@ def test_only_a_new_segment_on_its_way_is_left_out(store: MemoryStore) -> None:
     assert routing.wanted == ["a", "d", "x", "y"]
 
 
-def test_where_segments_are_is_found_anew_only_when_records_or_servers_changed(store: MemoryStore) -> None:
+def test_where_segments_are_is_found_again_only_when_records_or_servers_changed(store: MemoryStore) -> None:
     seen = observe(store, TABLE, SERVERS)
     assert seen is not None
     first = find_hosting(seen, SERVERS)

@@ -157,7 +157,7 @@ def test_a_table_of_keys_finds_all_that_was_put_and_nothing_that_was_dropped() -
     assert (table.docs[table.find(keys.take(slice(40_000, None)))] == numbers[40_000:]).all()
 
 
-def test_keys_of_any_type_and_length_are_told_apart_however_they_are_stored() -> None:
+def test_keys_of_any_type_and_length_are_distinguished_however_they_are_stored() -> None:
     texts = ["", "a", "b", "ab", "a" * 7, "a" * 8, "a" * 9, "a" * 16, "a" * 17, "\0", "\0\0", "é" * 40]
     plain = hash_rows([pa.array(texts)], len(texts))
     coded = hash_rows([pa.chunked_array([pa.array(texts).dictionary_encode()])], len(texts))

@@ -184,7 +184,7 @@ def test_a_missing_extension_is_two_minutes() -> None:
     assert stage.machine.deadline_ms == 220_000
 
 
-def test_what_must_be_done_is_told_beside_the_answer() -> None:
+def test_what_must_be_done_is_reported_next_to_the_answer() -> None:
     stage = Stage().play("5 X S1 20; 6 C S2 20; 7 C S3 20 -> COMMIT; 8 B S3")
     assert stage.actions == [Action.STOP_REPLICA, Action.NOTHING, Action.NOTHING, Action.LOWER_LIMIT]
 

@@ -85,7 +85,7 @@ def test_a_null_share_passes_up_to_its_limit(rows: int, data: st.DataObject, lim
 
 
 @given(st.integers(-(10**18), 10**18), st.integers(-(10**18), 10**18))
-def test_times_pass_exactly_inside_their_bounds_and_far_ones_are_still_told(one: int, two: int) -> None:
+def test_times_pass_exactly_inside_their_bounds_and_far_ones_are_still_reported(one: int, two: int) -> None:
     first, last = sorted((one, two))
     bounds = parse_bound("2020-01-01"), parse_bound("now+1d")
     found = evaluate(

@@ -67,13 +67,13 @@ def test_silence_is_suspected_after_the_lease_and_final_when_it_lasts() -> None:
     assert given_up_at_ms(leased(T), TERMS) == T + 60_000
 
 
-def test_with_a_look_every_five_seconds_a_dead_client_is_given_up_within_ninety_seconds() -> None:
+def test_with_a_check_every_five_seconds_a_dead_client_is_given_up_within_ninety_seconds() -> None:
     looks = list(range(T + 3_000, T + 200_000, 5_000))
     verdicts = seen_through(leased(T), looks)
     assert looks[verdicts.index(Verdict.LAPSED)] - T <= 90_000
 
 
-def test_a_heartbeat_between_two_looks_takes_the_suspicion_back() -> None:
+def test_a_heartbeat_between_two_polls_takes_the_suspicion_back() -> None:
     suspect = leased(T, **{WATCHED: f"{T}:{T + 41_000}"})
     again = suspect.noted(renewal(suspect, HEARTBEAT, TERMS, T + 45_000) or {})
     assert judge(again, TERMS, T + 62_000).verdict is Verdict.ALIVE
@@ -102,7 +102,7 @@ def test_a_clock_that_is_set_back_keeps_no_dead_client_alive() -> None:
     assert looks[verdicts.index(Verdict.LAPSED)] - T == TERMS.lease_ms + TERMS.grace_ms
 
 
-def test_a_suspicion_from_before_the_clock_was_set_back_starts_anew() -> None:
+def test_a_suspicion_from_before_the_clock_was_set_back_starts_over() -> None:
     one = leased(T, **{WATCHED: f"{T}:{T + 500_000}"})
     found = judge(one, TERMS, T + 100_000)
     assert (found.verdict, found.watch) == (Verdict.SUSPECT, f"{T}:{T + 100_000}")

@@ -66,7 +66,7 @@ def test_a_chain_with_a_lost_link_is_not_gone_back_over_unless_forced() -> None:
     assert plan_rollback(broken, "e1", online("a b d"), force=True, now_ms=NOW).blockers == ()
 
 
-def test_what_an_entry_between_replaced_beside_the_chain_must_be_served_too() -> None:
+def test_what_an_entry_between_replaced_next_to_the_chain_must_be_served_too() -> None:
     entries = (("e1", "a", "b", "COMPLETED"), ("e2", "b z", "c", "COMPLETED"))
     assert plan_rollback(lineage(*entries), "e1", online("a z c"), force=False, now_ms=NOW).after.visible("azc") == [
         "a",

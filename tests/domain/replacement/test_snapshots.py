@@ -65,7 +65,7 @@ def test_numbers_compare_as_numbers_and_texts_as_texts() -> None:
     assert (floats.min_value, floats.max_value) == ("-Infinity", "Infinity")
 
 
-def test_cardinalities_are_bounds_and_what_is_not_told_is_counted() -> None:
+def test_cardinalities_are_bounds_and_what_is_not_reported_is_counted() -> None:
     found = merge(
         [column("1", "5", 5), column(None, None, -1), column("4", "9", 3), column(None, None, 0, rows=False)]
     )["c"]

@@ -29,7 +29,7 @@ from segments.services.replacement.explain import explain_entry
 from segments.services.replacement.lineage_record import observe
 from segments.services.replacement.protocol import end_replace, revert_replace, start_replace
 from segments.services.replacement.rollback import preview_rollback, roll_back
-from segments.services.replacement.undo.kept_entries import read_past
+from segments.services.replacement.undo.kept_entries import read_kept_entries
 from segments.services.replacement.undo.planning import preview_undo
 from segments.services.replacement.undo.rollback import undo_rollback
 from segments.services.segments import archive, deletion
@@ -118,7 +118,7 @@ class History(RuleBasedStateMachine):
 
     def entries(self) -> dict[str, Entry]:
         return {
-            **{i: p.entry for i, p in read_past(self.ctx, TABLE).items()},
+            **{i: p.entry for i, p in read_kept_entries(self.ctx, TABLE).items()},
             **observe(self.ctx, TABLE).lineage.entries,
         }
 
@@ -353,7 +353,7 @@ class History(RuleBasedStateMachine):
             assert not lost, f"the files with CRCs {lost} are gone"
 
     @invariant()
-    def what_is_said_of_every_entry_is_what_queries_see(self) -> None:
+    def what_is_reported_of_every_entry_is_what_queries_see(self) -> None:
         if not hasattr(self, "model"):
             return
         for entry in observe(self.ctx, TABLE).lineage.entries.values():

@@ -81,7 +81,7 @@ def test_a_page_of_another_site_does_nothing_with_credentials_that_a_browser_rem
     assert lineage_of(client, table) == before
 
 
-def test_a_secret_in_a_table_config_is_shown_to_nobody_kept_when_it_comes_back_and_told_on_record_only(
+def test_a_secret_in_a_table_config_is_shown_to_nobody_kept_when_it_comes_back_and_revealed_on_record_only(
     client: Client, table: str, owner: requests.Session
 ) -> None:
     config = {

@@ -88,7 +88,7 @@ def test_a_table_with_such_a_stream_is_neither_made_nor_changed_to_it(
     client.call("DELETE", f"/tables/{table}", params={"type": "realtime"})
 
 
-def test_what_answers_at_a_port_is_not_told(client: Client, table: str, trap: tuple[int, list[str]]) -> None:
+def test_what_answers_at_a_port_is_not_reported(client: Client, table: str, trap: tuple[int, list[str]]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         closed = free.getsockname()[1]
     told = set()

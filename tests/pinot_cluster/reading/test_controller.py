@@ -106,7 +106,7 @@ def test_an_answer_that_is_text_is_given_as_text() -> None:
     assert controller(pinot).text("/health") == "OK"
 
 
-def test_refused_credentials_are_a_state_and_a_new_secret_is_looked_for() -> None:
+def test_refused_credentials_are_a_state_and_a_new_secret_is_read() -> None:
     pinot = FakePinot(authorization="Basic YW5uOnJpZ2h0")
     secrets = iter(["wrong", "right", "right", "right"])
     gateway = controller(pinot)
@@ -139,7 +139,7 @@ def test_a_controller_of_another_cluster_is_never_asked_for_more() -> None:
         ({"text": "OK"}, "unexpected"),
     ],
 )
-def test_what_does_not_answer_as_pinot_is_told_as_such(answer: dict[str, object], state: str) -> None:
+def test_what_does_not_answer_as_pinot_is_reported_as_such(answer: dict[str, object], state: str) -> None:
     with pytest.raises(ControllerFault) as fault:
         controller(FakePinot(broken=answering(200, **answer))).get("/tables")
     assert fault.value.state == state
@@ -152,7 +152,7 @@ def test_a_redirect_is_not_followed_with_our_credentials() -> None:
     assert fault.value.state == "unexpected"
 
 
-def test_a_certificate_that_is_not_trusted_is_told_as_such() -> None:
+def test_a_certificate_that_is_not_trusted_is_reported_as_such() -> None:
     def refuse(request: httpx.Request) -> httpx.Response:
         cause = ssl.SSLCertVerificationError(1, "certificate verify failed")
         cause.verify_message = "self-signed certificate"
@@ -163,7 +163,7 @@ def test_a_certificate_that_is_not_trusted_is_told_as_such() -> None:
     assert fault.value.state == "untrusted"
 
 
-def test_a_controller_that_is_down_is_left_alone_and_everybody_told_since_when() -> None:
+def test_a_controller_that_is_down_is_left_alone_and_everybody_learns_since_when() -> None:
     now = [1_700_000_000_000]
     pinot = FakePinot(down={"controller"})
     gateway = controller(pinot)
@@ -214,7 +214,7 @@ def test_a_passed_through_change_that_loses_its_reply_is_unknown_too() -> None:
     assert pinot.calls["/tables/x"] == 1
 
 
-def test_a_query_through_an_old_controller_tells_its_error_as_an_exception() -> None:
+def test_a_query_through_an_old_controller_reports_its_error_as_an_exception() -> None:
     text = "ProcessingException(errorCode:450, message:InternalError: no such table)"
     pinot = FakePinot(routes={("POST", "/sql"): answering(200, text=text)})
     assert PinotBroker(controller(pinot)).query("select 1") == {"exceptions": [{"errorCode": 450, "message": text}]}

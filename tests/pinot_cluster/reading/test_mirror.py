@@ -22,7 +22,7 @@ from segments.domain.replacement.lineage import Entry, State
 from segments.domain.segments.ideal_state import new_ideal_state, with_rows
 from segments.gateways.pinot import http_controller
 from segments.gateways.pinot.refusals import UP
-from segments.mirror.cluster_mirrors import Fleet
+from segments.mirror.cluster_mirrors import ClusterMirrors
 from segments.mirror.pinot import PinotMirror
 from segments.models import Cluster, LineageEntry, Segment, Table
 from segments.services.clusters import clusters
@@ -109,8 +109,8 @@ def pinots(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any) -> It
 
 
 @pytest.fixture
-def fleet() -> Iterator[Fleet]:
-    running = Fleet(poll_s=0.05, make=lambda name: PinotMirror(name, health_s=0.1))
+def mirrors() -> Iterator[ClusterMirrors]:
+    running = ClusterMirrors(poll_s=0.05, make=lambda name: PinotMirror(name, health_s=0.1))
     running.start()
     yield running
     running.stop()
@@ -122,7 +122,7 @@ def add(name: str, *hosts: str, **more: Any) -> Cluster:
     )
 
 
-@pytest.mark.usefixtures("fleet")
+@pytest.mark.usefixtures("mirrors")
 def test_rows_follow_a_cluster_that_is_added_while_the_mirror_runs(pinots: dict[str, FakePinot]) -> None:
     pinots["prod"] = pinot = make_pinot("a", "b")
     add("prod")
@@ -141,7 +141,7 @@ def test_rows_follow_a_cluster_that_is_added_while_the_mirror_runs(pinots: dict[
     assert row("prod").calls_per_minute >= 0
 
 
-@pytest.mark.usefixtures("fleet")
+@pytest.mark.usefixtures("mirrors")
 def test_all_segments_of_a_table_are_asked_for_once_and_later_only_new_ones(pinots: dict[str, FakePinot]) -> None:
     many = [f"s{n:03}" for n in range(60)]
     pinots["prod"] = pinot = make_pinot(*many)
@@ -157,7 +157,7 @@ def test_all_segments_of_a_table_are_asked_for_once_and_later_only_new_ones(pino
     )  # ideal state, external view, the new record; each at most seen half-way
 
 
-@pytest.mark.usefixtures("fleet")
+@pytest.mark.usefixtures("mirrors")
 def test_a_cluster_that_is_removed_while_it_is_followed_leaves_nothing(pinots: dict[str, FakePinot]) -> None:
     pinots["prod"] = make_pinot("a")
     add("prod")
@@ -170,8 +170,8 @@ def test_a_cluster_that_is_removed_while_it_is_followed_leaves_nothing(pinots: d
     assert pinots["prod"].calls.total() <= asked + 5
 
 
-@pytest.mark.usefixtures("fleet")
-def test_a_cluster_that_is_down_is_told_since_when_and_hurts_no_other(pinots: dict[str, FakePinot]) -> None:
+@pytest.mark.usefixtures("mirrors")
+def test_a_cluster_that_is_down_is_reported_since_when_and_hurts_no_other(pinots: dict[str, FakePinot]) -> None:
     pinots["good"] = make_pinot("a")
     add("bad")
     add("good")
@@ -227,7 +227,7 @@ FAULTS: dict[str, tuple[Callable[[FakePinot], None], str]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.usefixtures("fleet")
+@pytest.mark.usefixtures("mirrors")
 def test_a_fault_while_it_runs_is_a_state_and_its_end_is_noticed(
     fault: str, pinots: dict[str, FakePinot], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,12 +246,14 @@ def test_a_fault_while_it_runs_is_a_state_and_its_end_is_noticed(
     wait_until(lambda: row("prod").state == UP and names("prod") == ["a", "b"], 90)
 
 
-def test_a_table_that_can_not_be_read_is_told_and_hides_no_other(pinots: dict[str, FakePinot], fleet: Fleet) -> None:
+def test_a_table_that_can_not_be_read_is_reported_and_hides_no_other(
+    pinots: dict[str, FakePinot], mirrors: ClusterMirrors
+) -> None:
     pinots["prod"] = pinot = make_pinot("a")
     pinot.store.put_raw(paths.table_config("broken_OFFLINE"), b"no record")
     add("prod")
     wait_until(lambda: names("prod") == ["a"] and "broken_OFFLINE" in row("prod").mirror_error, 60)
-    assert fleet is not None
+    assert mirrors is not None
 
 
 @override_settings(CLUSTER_NAME="pinotadmin")
@@ -271,8 +273,10 @@ def test_each_cluster_has_its_context_and_unknown_ones_have_none(pinots: dict[st
 
 
 @pytest.mark.integration
-@pytest.mark.usefixtures("fleet")
-def test_pinots_zookeeper_that_dies_is_told_and_followed_again(pinots: dict[str, FakePinot], tmp_path: Path) -> None:
+@pytest.mark.usefixtures("mirrors")
+def test_pinots_zookeeper_that_dies_is_reported_and_followed_again(
+    pinots: dict[str, FakePinot], tmp_path: Path
+) -> None:
     folder = tmp_path / "zookeeper"
     folder.mkdir()
     zookeeper = start_zookeeper(folder)

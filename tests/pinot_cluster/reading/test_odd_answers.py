@@ -156,13 +156,13 @@ def strange(cluster: Callable[[], PinotCluster], use: Use, folder: Path) -> list
 
 @pytest.fixture(autouse=True)
 def _no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pinot_calls, "_LOOK_S", 0.0)
-    monkeypatch.setattr(pinot_calls, "_LOOK_AGAIN_S", 0.0)
+    monkeypatch.setattr(pinot_calls, "_CHECK_S", 0.0)
+    monkeypatch.setattr(pinot_calls, "_CHECK_AGAIN_S", 0.0)
     monkeypatch.setattr(removal, "_LET_GO_S", 0.0)
 
 
 @pytest.mark.parametrize("use", OFFLINE_USES.values(), ids=OFFLINE_USES)
-def test_a_use_case_of_a_batch_table_tells_what_is_odd(use: Use, tmp_path: Path) -> None:
+def test_a_use_case_of_a_batch_table_reports_what_is_odd(use: Use, tmp_path: Path) -> None:
     numbers = itertools.count()
     tar(tmp_path, "new")
 
@@ -178,6 +178,6 @@ def test_a_use_case_of_a_batch_table_tells_what_is_odd(use: Use, tmp_path: Path)
 
 
 @pytest.mark.parametrize("use", REALTIME_USES.values(), ids=REALTIME_USES)
-def test_a_use_case_of_a_realtime_table_tells_what_is_odd(use: Use, tmp_path: Path) -> None:
+def test_a_use_case_of_a_realtime_table_reports_what_is_odd(use: Use, tmp_path: Path) -> None:
     numbers = itertools.count()
     assert strange(lambda: made_realtime(tmp_path / str(next(numbers)), "1.5.1"), use, tmp_path) == []

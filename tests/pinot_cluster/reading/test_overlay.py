@@ -71,7 +71,7 @@ def test_what_is_pinots_is_read_and_never_written(overlay: OverlayStore) -> None
     assert overlay.exists(paths.job("1")) is None
 
 
-def test_watches_of_the_overlay_tell_paths_as_they_are_asked_for(overlay: OverlayStore) -> None:
+def test_watches_of_the_overlay_report_paths_as_they_are_asked_for(overlay: OverlayStore) -> None:
     told: list[str | None] = []
     done = threading.Event()
 
@@ -87,7 +87,7 @@ def test_watches_of_the_overlay_tell_paths_as_they_are_asked_for(overlay: Overla
     watch.close()
 
 
-def test_pinots_state_is_read_while_our_own_zookeeper_is_away() -> None:
+def test_pinots_state_is_read_while_our_own_zookeeper_is_unreachable() -> None:
     pinot = MemoryStore()
     pinot.put_raw(paths.lineage(TABLE), encode(ZNRecord(TABLE)))
 

@@ -17,7 +17,7 @@ from segments.services.realtime.lag import read_lag
 from segments.services.replacement.explain import explain_entry
 from segments.services.replacement.lineage_record import read_lineage
 from segments.services.segments import archive, segments
-from segments.services.segments.online import look_again_s
+from segments.services.segments.online import poll_interval_s
 from segments.services.segments.replica_report import report_replicas
 from segments.store import paths
 from tests.pinot_cluster.fake_pinot import PinotCluster
@@ -51,7 +51,7 @@ def test_lists_replicas_and_lineage_come_from_pinots_state(pinot: PinotCluster) 
     assert archive.list_kept(pinot.ctx, TABLE) == ([], 0)
 
 
-def test_lag_is_what_the_controller_tells_and_nobody_asks_its_servers(tmp_path: Path) -> None:
+def test_lag_is_what_the_controller_reports_and_nobody_asks_its_servers(tmp_path: Path) -> None:
     pinot = made(tmp_path, "1.5.1")
     info = {"recordsLagMap": {"0": "7"}, "availabilityLagMsMap": {"0": "120"}, "currentOffsetsMap": {"0": "41"}}
     replica = {
@@ -67,7 +67,7 @@ def test_lag_is_what_the_controller_tells_and_nobody_asks_its_servers(tmp_path: 
     assert consuming_info.consumer_watermarks(pinot.ctx, REALTIME_TABLE)[0]["partitionGroupId"] == 0
 
 
-def test_periodic_tasks_and_status_are_shown_as_far_as_pinot_tells_them(pinot: PinotCluster) -> None:
+def test_periodic_tasks_and_status_are_shown_as_far_as_pinot_reports_them(pinot: PinotCluster) -> None:
     pinot.rest.routes[("GET", "/periodictask/names")] = lambda r: httpx.Response(200, json=["RetentionManager"])
     found = read_tasks(pinot.ctx)
     assert (found.types, found.periodic) == ((), ("RetentionManager",))
@@ -75,7 +75,7 @@ def test_periodic_tasks_and_status_are_shown_as_far_as_pinot_tells_them(pinot: P
     assert table_status(pinot.ctx, TABLE) == {"size": None, "ingestion": None, "segments": None}
 
 
-def test_a_controller_that_is_away_is_said_to_be(pinot: PinotCluster) -> None:
+def test_a_controller_that_is_unreachable_is_reported(pinot: PinotCluster) -> None:
     pinot.rest.down.add("controller")
     with pytest.raises(Unavailable):
         read_tasks(pinot.ctx)
@@ -84,10 +84,10 @@ def test_a_controller_that_is_away_is_said_to_be(pinot: PinotCluster) -> None:
 
 
 def test_waiting_asks_pinot_less_and_less_often(pinot: PinotCluster) -> None:
-    pauses = [look_again_s(pinot.ctx, n) for n in range(30)]
+    pauses = [poll_interval_s(pinot.ctx, n) for n in range(30)]
     assert pauses == sorted(pauses)
     assert pauses[-1] == 2.0
-    assert look_again_s(pinot.inside.ctx, 29) == 0.05
+    assert poll_interval_s(pinot.inside.ctx, 29) == 0.05
 
 
 def test_paths_of_ours_lie_in_our_own_zookeeper(pinot: PinotCluster) -> None:

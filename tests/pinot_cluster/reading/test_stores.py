@@ -133,13 +133,13 @@ def test_many_records_of_a_table_are_read_at_once(pinot: Pinot) -> None:
     assert found[-1] is None
 
 
-def test_what_is_no_record_hides_no_other_segment_but_is_told_where_it_matters(pinot: Pinot) -> None:
+def test_what_is_no_record_hides_no_other_segment_but_is_reported_where_it_matters(pinot: Pinot) -> None:
     pinot.put(paths.lineage(TABLE), b"no record")
     with pytest.raises(RecordCorrupt):
         pinot.store.get(paths.lineage(TABLE))
 
 
-def test_a_change_is_told(pinot: Pinot) -> None:
+def test_a_change_is_reported(pinot: Pinot) -> None:
     pinot.put(paths.ideal_state(TABLE), FOREIGN)
     pinot.put(paths.segment(TABLE, "s0"), encode(ZNRecord("s0")))
     told: list[str | None] = []
@@ -155,7 +155,7 @@ def test_a_change_is_told(pinot: Pinot) -> None:
         watch.close()
 
 
-def test_a_record_that_was_written_in_place_is_told(pinot: Pinot) -> None:
+def test_a_record_that_was_written_in_place_is_reported(pinot: Pinot) -> None:
     pinot.put(
         f"{paths.EXTERNAL_VIEWS}/brokerResource",
         encode(ZNRecord("brokerResource", maps={TABLE: {"Broker_a": "ONLINE"}})),
@@ -219,7 +219,7 @@ def test_a_zookeeper_without_the_cluster_is_no_empty_cluster(zookeeper: ZooKeepe
     store.close()
 
 
-def test_a_zookeeper_that_is_away_is_not_waited_for_again_and_again() -> None:
+def test_a_zookeeper_that_is_unreachable_is_not_waited_for_again_and_again() -> None:
     now = [0.0]
     store = PinotZooKeeper("127.0.0.1:1", lambda: CLUSTER, clock=lambda: now[0])
     with pytest.raises(Unavailable):
@@ -260,7 +260,7 @@ def writer(hosts: str) -> Iterator[KazooClient]:
         client.close()
 
 
-def test_documents_that_come_go_and_come_again_are_told(zookeeper: ZooKeeperProcess, age: str) -> None:
+def test_documents_that_come_go_and_come_again_are_reported(zookeeper: ZooKeeperProcess, age: str) -> None:
     root = f"/{age}-comes"
     with writer(zookeeper.hosts) as client, ExitStack() as closing:
         client.create(f"{root}{paths.IDEAL_STATES}", makepath=True)

@@ -137,7 +137,7 @@ def gateway() -> Iterator[Open]:
         yield opened
 
 
-def test_an_unknown_certificate_is_told_and_a_known_one_is_taken(https: Quiet, pem: Path, gateway: Open) -> None:
+def test_an_unknown_certificate_is_reported_and_a_known_one_is_taken(https: Quiet, pem: Path, gateway: Open) -> None:
     with pytest.raises(ControllerFault, match="certificate") as fault:
         gateway(https, "https").version()
     assert fault.value.state == "untrusted"
@@ -145,7 +145,7 @@ def test_an_unknown_certificate_is_told_and_a_known_one_is_taken(https: Quiet, p
     assert gateway(https, "https", tls=Tls(is_insecure=True)).version() == "1.2.0"
 
 
-def test_a_tls_file_that_is_gone_is_told(https: Quiet, tmp_path: Path, gateway: Open) -> None:
+def test_a_tls_file_that_is_gone_is_reported(https: Quiet, tmp_path: Path, gateway: Open) -> None:
     with pytest.raises(ControllerFault, match="does not exist") as fault:
         gateway(https, "https", tls=Tls(ca=str(tmp_path / "gone.pem"))).version()
     assert fault.value.state == "untrusted"
@@ -169,7 +169,7 @@ def test_plain_http_where_https_is_spoken_is_no_crash(https: Quiet, gateway: Ope
         gateway(https).version()
 
 
-def test_https_where_plain_http_is_spoken_is_told(gateway: Open) -> None:
+def test_https_where_plain_http_is_spoken_is_reported(gateway: Open) -> None:
     server = serve()
     with pytest.raises(ControllerFault) as fault:
         gateway(server, "https").version()

@@ -18,13 +18,13 @@ from kazoo.client import KazooClient
 from kazoo.security import make_digest_acl
 
 from segments import wiring
-from segments.clusters.pinot.connections.cluster_context import PinotParts
+from segments.clusters.pinot.connections.cluster_context import PinotClusterContext
 from segments.domain.formats.znrecord import ZNRecord, encode
 from segments.errors import Forbidden, InvalidInput, Unavailable
 from segments.models import AuditEvent, Cluster
 from segments.services.clusters import clusters
 from segments.services.clusters.clusters import ClusterSpec
-from segments.services.clusters.secret_protection import check_asker
+from segments.services.clusters.secret_protection import check_secret_use
 from segments.services.core.context import Actor
 from segments.store import paths
 from segments.store.memory import MemoryStore
@@ -113,7 +113,7 @@ def test_what_only_a_login_may_read_is_read_and_watched(
 
 @pytest.mark.integration
 @pytest.mark.parametrize("login", [ZooKeeperLogin, lambda: ZooKeeperLogin("digest", USER, "wrong")])
-def test_without_the_right_login_the_reason_is_told(guarded: ZooKeeperProcess, login: Any) -> None:
+def test_without_the_right_login_the_reason_is_reported(guarded: ZooKeeperProcess, login: Any) -> None:
     store = PinotZooKeeper(guarded.hosts, lambda: "PinotCluster", login=login)
     for read in (lambda: store.children(paths.TABLE_CONFIGS), lambda: store.get(paths.table_config(TABLE))):
         with pytest.raises(Unavailable, match="asks for a login, or for another one"):
@@ -137,7 +137,7 @@ def test_the_check_of_a_cluster_says_that_a_login_is_missing_and_that_it_is_righ
     assert step() == (False, "ZooKeeper does not let us read: it asks for a login, or for another one.")
     clusters.change_cluster(spec(zookeeper=guarded.hosts, zookeeper_cluster="PinotCluster"), ANN)
     assert step()[0] is True
-    parts = PinotParts(Cluster.objects.get(name="prod"), wiring._installation())
+    parts = PinotClusterContext(Cluster.objects.get(name="prod"), wiring._installation())
     assert parts.pinot_store.children(paths.TABLE_CONFIGS) == [TABLE]
     parts.close()
 
@@ -161,10 +161,10 @@ def test_its_password_is_kept_as_the_controllers_is(installation: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_a_password_that_is_not_where_it_should_be_is_told_when_it_is_needed(installation: Path) -> None:
+def test_a_password_that_is_not_where_it_should_be_is_reported_when_it_is_needed(installation: Path) -> None:
     clusters.add_cluster(spec(zookeeper_secret="", zookeeper_secret_source="env:NO_SUCH_VARIABLE"), ANN)
     Cluster.objects.filter(name="prod").update(pinot_name="PinotCluster")
-    parts = PinotParts(Cluster.objects.get(name="prod"), wiring._installation())
+    parts = PinotClusterContext(Cluster.objects.get(name="prod"), wiring._installation())
     with pytest.raises(Unavailable, match="for its ZooKeeper is not in the environment variable NO_SUCH_VARIABLE"):
         parts.pinot_store.children("/")
     parts.close()
@@ -197,20 +197,22 @@ def test_what_can_not_be_a_login_is_refused_naming_the_field(wrong: dict[str, An
 @pytest.mark.usefixtures("installation")
 def test_no_administrator_has_a_kept_password_sent_to_another_zookeeper() -> None:
     row = clusters.add_cluster(spec(zookeeper="zk1:2181,zk2:2181/pinot"), ANN)
-    check_asker(None, spec(zookeeper="zk2:2181", zookeeper_secret=""), row)
-    check_asker(None, spec(zookeeper="elsewhere:2181"), row)
+    check_secret_use(None, spec(zookeeper="zk2:2181", zookeeper_secret=""), row)
+    check_secret_use(None, spec(zookeeper="elsewhere:2181"), row)
     with pytest.raises(Forbidden, match="not sent to another host"):
-        check_asker(None, spec(zookeeper="zk1:2181,elsewhere:2181", zookeeper_secret=""), row)
+        check_secret_use(None, spec(zookeeper="zk1:2181,elsewhere:2181", zookeeper_secret=""), row)
     with pytest.raises(Forbidden, match="not sent to another host"):
-        check_asker(None, spec(zookeeper="tls://zk1:2181", zookeeper_secret=""), row)
+        check_secret_use(None, spec(zookeeper="tls://zk1:2181", zookeeper_secret=""), row)
     row.zookeeper, row.zookeeper_user = "tls://zk1:2181", f"sasl:{USER}"
-    check_asker(None, spec(zookeeper="tls://zk1:2181/pinot", zookeeper_user=f"sasl:{USER}", zookeeper_secret=""), row)
+    check_secret_use(
+        None, spec(zookeeper="tls://zk1:2181/pinot", zookeeper_user=f"sasl:{USER}", zookeeper_secret=""), row
+    )
     with pytest.raises(Forbidden, match="not sent to another host"):
-        check_asker(None, spec(zookeeper="zk1:2181", zookeeper_user=f"sasl:{USER}", zookeeper_secret=""), row)
+        check_secret_use(None, spec(zookeeper="zk1:2181", zookeeper_user=f"sasl:{USER}", zookeeper_secret=""), row)
     with pytest.raises(Forbidden, match="over the wire as it is"):
-        check_asker(None, spec(zookeeper="tls://zk1:2181", zookeeper_secret=""), row)
+        check_secret_use(None, spec(zookeeper="tls://zk1:2181", zookeeper_secret=""), row)
     with pytest.raises(Forbidden, match="Only a superuser may name a place"):
-        check_asker(None, spec(zookeeper_secret="", zookeeper_secret_source="env:SECRET_KEY"), row)
+        check_secret_use(None, spec(zookeeper_secret="", zookeeper_secret_source="env:SECRET_KEY"), row)
 
 
 @pytest.mark.django_db

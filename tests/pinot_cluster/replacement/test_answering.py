@@ -25,7 +25,7 @@ class Health:
         return "OK"
 
 
-def test_a_controller_that_stays_away_ends_the_wait_and_one_that_restarts_does_not() -> None:
+def test_a_controller_that_stays_unreachable_ends_the_wait_and_one_that_restarts_does_not() -> None:
     now, health = [100.0], Health()
     answering = Answering(cast(PinotController, health), lambda: now[0])
 

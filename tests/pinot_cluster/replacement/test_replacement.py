@@ -53,7 +53,7 @@ def switch(pinot: PinotCluster) -> None:
 
 @pytest.mark.parametrize("fault", LOST)
 @pytest.mark.parametrize("number", [1, 2])
-def test_a_lost_or_hidden_answer_is_looked_for_and_the_change_is_made_once(
+def test_a_lost_or_hidden_answer_is_verified_and_the_change_is_made_once(
     pinot: PinotCluster, fault: Fault, number: int
 ) -> None:
     pinot.rest.faults[number] = fault
@@ -79,7 +79,7 @@ def test_a_process_that_dies_at_any_change_is_followed_by_one_that_ends_the_same
 
 
 @pytest.mark.parametrize("fault", LOST)
-def test_a_revert_whose_answer_is_lost_is_looked_for(pinot: PinotCluster, fault: Fault) -> None:
+def test_a_revert_whose_answer_is_lost_is_verified(pinot: PinotCluster, fault: Fault) -> None:
     entry = replaced(pinot, ["a"], ["b"])
     pinot.rest.faults[len(pinot.rest.changes) + 1] = fault
     revert_replace(pinot.ctx, TABLE, entry, actor=ANN)
@@ -92,10 +92,10 @@ def test_a_repeated_start_never_cleans_up_the_one_whose_answer_was_lost(pinot: P
     assert [p["forceCleanup"] for p in pinot.rest.params] == ["true", "false"]
 
 
-def test_what_can_not_be_looked_for_is_unknown_and_found_by_the_next_call(
+def test_what_can_not_be_verified_is_unknown_and_found_by_the_next_call(
     pinot: PinotCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("segments.clusters.pinot.calls._LOOK_S", 0.0)
+    monkeypatch.setattr("segments.clusters.pinot.calls._CHECK_S", 0.0)
     pinot.rest.faults[1] = Fault.LOSE_AFTER
 
     def silent(*args: object) -> None:
@@ -106,7 +106,7 @@ def test_what_can_not_be_looked_for_is_unknown_and_found_by_the_next_call(
             "segments.clusters.pinot.replacement.start.resolve_start",
             lambda *a: silent() if pinot.rest.changes else None,
         )
-        with pytest.raises(OutcomeUnknown, match="could not be looked for"):
+        with pytest.raises(OutcomeUnknown, match="could not be checked"):
             started(pinot, ["a"], ["b"], intent="mine")
     entry = started(pinot, ["a"], ["b"], intent="mine")
     assert len(pinot.entries()) == 1
@@ -121,7 +121,7 @@ def test_a_change_that_never_arrives_is_unknown_after_a_few_attempts(pinot: Pino
     assert len(pinot.rest.changes) == 4
 
 
-def test_a_start_that_pinot_answers_late_is_looked_for_and_not_sent_again(
+def test_a_start_that_pinot_answers_late_is_verified_and_not_sent_again(
     pinot: PinotCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """0.11.0 answers only when what a start cleans up is deleted, minutes later; whoever asks has the entry's name at
@@ -197,7 +197,7 @@ def test_an_end_returns_when_brokers_answer_from_the_new_side(pinot: PinotCluste
     assert AuditEvent.objects.get(action="endReplaceSegments", cluster="prod").detail["brokersVerified"] is True
 
 
-def test_a_broker_that_missed_the_message_is_asked_to_look_itself(pinot: PinotCluster) -> None:
+def test_a_broker_that_missed_the_message_is_checked_directly(pinot: PinotCluster) -> None:
     """Pinot notifies its brokers once, after the lineage is written; a controller that ends in between never does."""
     wait_for_brokers(pinot, 4.0)
     pinot.broker.old, pinot.broker.late = ["a"], 10_000
@@ -213,7 +213,7 @@ def test_a_broker_that_missed_the_message_is_asked_to_look_itself(pinot: PinotCl
     )
 
 
-def test_a_revert_that_is_asked_for_again_looks_after_the_brokers_too(pinot: PinotCluster) -> None:
+def test_a_revert_that_is_asked_for_again_checks_the_brokers_too(pinot: PinotCluster) -> None:
     wait_for_brokers(pinot, 4.0)
     entry = replaced(pinot, ["a"], ["b"])
     revert_replace(pinot.ctx, TABLE, entry, actor=ANN)
@@ -223,7 +223,7 @@ def test_a_revert_that_is_asked_for_again_looks_after_the_brokers_too(pinot: Pin
     assert pinot.broker.rebuilt == [TABLE.typed]
 
 
-def test_brokers_that_stay_behind_are_told_and_are_no_failure(pinot: PinotCluster) -> None:
+def test_brokers_that_stay_behind_are_reported_and_are_no_failure(pinot: PinotCluster) -> None:
     pinot.broker.old, pinot.broker.late, pinot.broker.is_reached = ["a"], 10_000, False
     replaced(pinot, ["a"], ["b"])
     detail = AuditEvent.objects.get(action="endReplaceSegments", cluster="prod").detail
@@ -260,7 +260,7 @@ def test_until_when_a_rollback_is_possible_depends_on_the_version(tmp_path: Path
         assert rollback_until_ms(nothing_before, seen.config, parse_version("1.5.1")) is None
 
 
-def test_a_controller_that_is_down_is_told_and_changes_nothing(pinot: PinotCluster) -> None:
+def test_a_controller_that_is_down_is_reported_and_changes_nothing(pinot: PinotCluster) -> None:
     pinot.rest.down.add("controller")
     with pytest.raises(Unavailable):
         started(pinot, ["a"], ["b"])

@@ -46,7 +46,7 @@ def test_three_steps_back_are_three_reverts_newest_first(chain: tuple[PinotClust
 
 @pytest.mark.parametrize("fault", [Fault.CUT_BEFORE, Fault.CUT_AFTER])
 @pytest.mark.parametrize("step", [1, 2, 3])
-def test_cut_at_any_revert_it_is_carried_on_by_whoever_looks_next(
+def test_cut_at_any_revert_it_is_carried_on_by_whoever_comes_next(
     chain: tuple[PinotCluster, list[str]], fault: Fault, step: int
 ) -> None:
     pinot, entries = chain

@@ -78,7 +78,7 @@ def test_where_no_broker_is_known_to_be_alive_two_answers_in_a_row_are_wanted(
     assert (shown_by(pinot.ctx).verified, len(broker.asked)) == (True, 2)
 
 
-def test_a_broker_that_is_never_heard_of_is_told(switched: tuple[PinotCluster, Named]) -> None:
+def test_a_broker_that_is_never_heard_of_is_reported(switched: tuple[PinotCluster, Named]) -> None:
     pinot, broker = switched
     broker.names = ("Broker_h1_1",)
     shown = shown_by(pinot.ctx)
@@ -108,7 +108,7 @@ def test_nothing_is_asked_where_nothing_changes(switched: tuple[PinotCluster, Na
     assert broker.asked == []
 
 
-def test_without_a_broker_it_is_said_that_nobody_looked(switched: tuple[PinotCluster, Named]) -> None:
+def test_without_a_broker_the_answer_says_that_nobody_checked(switched: tuple[PinotCluster, Named]) -> None:
     pinot, _ = switched
     shown = shown_by(replace(pinot.ctx, engine=replace(pinot.ctx.engine, broker=None)))
     assert (shown.verified, "No broker can be asked" in shown.sentence) == (False, True)

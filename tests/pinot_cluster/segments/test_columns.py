@@ -42,7 +42,7 @@ def diff(pinot: PinotCluster, before: str, after: str = "current") -> SnapshotDi
     return diff_snapshots(pinot.ctx, TABLE, before, after, None)
 
 
-def test_both_sides_have_the_ranges_that_servers_tell(told: PinotCluster) -> None:
+def test_both_sides_have_the_ranges_that_servers_report(told: PinotCluster) -> None:
     entry = replaced(told, ["a"], ["b"])
     found = diff(told, f"{entry}:from")
     assert (found.before.summary.segments, found.after.summary.rows, found.notes) == (1, 10, ())
@@ -74,7 +74,7 @@ def test_newer_controllers_are_asked_about_many_at_once_and_never_about_all(
     assert sorted(of) == (one_by_one if told.rest.version == "0.11.0" else many)
 
 
-def test_values_that_are_no_text_are_not_told_instead_of_shown(told: PinotCluster) -> None:
+def test_values_that_are_no_text_are_not_reported_instead_of_shown(told: PinotCluster) -> None:
     entry = replaced(told, ["a"], ["c"])
     day, raw = diff(told, f"{entry}:to", f"{entry}:to").columns
     assert raw.before is not None
@@ -82,7 +82,7 @@ def test_values_that_are_no_text_are_not_told_instead_of_shown(told: PinotCluste
     assert (raw.before.min_value, raw.before.without_range, day.before.without_cardinality) == (None, 1, 1)
 
 
-def test_a_segment_that_nobody_tells_of_is_named_with_the_reason(told: PinotCluster) -> None:
+def test_a_segment_that_nobody_reports_is_named_with_the_reason(told: PinotCluster) -> None:
     entry = replaced(told, ["a"], ["b"])
     del told.rest.columns["b"]
     found = diff(told, f"{entry}:from")
@@ -92,7 +92,7 @@ def test_a_segment_that_nobody_tells_of_is_named_with_the_reason(told: PinotClus
     assert [c.after for c in found.columns] == [None, None]
 
 
-def test_a_snapshot_that_is_too_large_is_looked_at_in_part_and_says_so(
+def test_a_snapshot_that_is_too_large_is_read_in_part_and_says_so(
     told: PinotCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pinot_columns, "MOST", 3)
@@ -101,7 +101,7 @@ def test_a_snapshot_that_is_too_large_is_looked_at_in_part_and_says_so(
     entry = replaced(told, ["a"], ["b", "c"])
     found = diff(told, f"{entry}:from", entry)
     assert found.notes == (
-        "The columns of 3 of 6 segments were looked at, those that differ first: ranges and numbers are of these.",
+        "The columns of 3 of 6 segments were read, those that differ first: ranges and numbers are of these.",
     )  # fmt: skip
     day = next(c for c in found.columns if c.name == "day")
     assert (day.before and day.before.segments, day.after and day.after.segments) == (1, 2)

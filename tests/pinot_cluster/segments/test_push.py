@@ -135,7 +135,7 @@ def test_a_push_that_somebody_reverted_meanwhile_fails_and_leaves_nothing_visibl
     assert pushing.pinot.visible == []
 
 
-def test_a_controller_that_is_away_for_minutes_costs_a_push_nothing_but_time(pushing: Pushing) -> None:
+def test_a_controller_that_is_unreachable_for_minutes_costs_a_push_nothing_but_time(pushing: Pushing) -> None:
     push = pushing.create()
     pushing.pinot.rest.down.add("controller")
     for number in range(8):

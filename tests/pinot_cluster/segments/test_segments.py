@@ -77,7 +77,7 @@ def test_a_name_that_pinot_is_about_to_delete_is_refused(cluster: PinotCluster, 
         uploads.upload_tar(cluster.ctx, TABLE, tar(tmp_path, "new", 2), actor=ANN)
 
 
-def test_an_address_that_pinot_could_not_read_is_told_as_such(cluster: PinotCluster) -> None:
+def test_an_address_that_pinot_could_not_read_is_reported_as_such(cluster: PinotCluster) -> None:
     said = {"code": 500, "error": "Exception while uploading segment: Operation failed after 1 attempts"}
     cluster.rest.answers[1] = httpx.Response(500, json=said)
     with pytest.raises(PreconditionFailed, match="s3://bucket/none"):
@@ -145,7 +145,7 @@ def test_segments_are_named_in_the_body_because_old_versions_delete_all_otherwis
 
 
 @pytest.mark.parametrize("fault", LOST)
-def test_a_deletion_whose_answer_is_lost_is_looked_for(cluster: PinotCluster, fault: Fault) -> None:
+def test_a_deletion_whose_answer_is_lost_is_verified(cluster: PinotCluster, fault: Fault) -> None:
     cluster.rest.faults[1] = fault
     deletion.remove_segments(cluster.ctx, TABLE, ["a"], actor=ANN)
     assert cluster.lists() == []

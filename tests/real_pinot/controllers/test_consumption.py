@@ -108,7 +108,7 @@ def test_what_a_version_lacks_is_refused_with_the_reason_before_anything_is_sent
         consumption.pause_table(each.ctx, TableName("nobody", REALTIME), actor=ANN)
 
 
-def test_a_force_commit_is_told_of_by_its_job_or_by_our_look(each: Driven) -> None:
+def test_a_force_commit_is_confirmed_by_its_job_or_by_our_check(each: Driven) -> None:
     table = each.realtime_table()
     job = force_commit.force_commit(each.ctx, table, Wanted(), ALL_AT_ONCE, actor=ANN)["forceCommitJobId"]
     is_ours = each.ctx.store.exists(paths.commit_job(job)) is not None
@@ -204,7 +204,7 @@ def test_a_force_commit_is_done_and_a_pause_holds_when_the_servers_have_committe
     assert len(consumption.pause_status(each.ctx, table)["consumingSegments"]) == 2
 
 
-def test_watermarks_are_those_of_the_controller_where_it_tells_them(each: Driven) -> None:
+def test_watermarks_are_those_of_the_controller_where_it_reports_them(each: Driven) -> None:
     table = each.realtime_table()
     ours = consuming_info.consumer_watermarks(each.ctx, table)
     assert [(w["partitionGroupId"], w["sequenceNumber"], int(w["offset"])) for w in ours] == [(0, 0, 0), (1, 0, 0)]

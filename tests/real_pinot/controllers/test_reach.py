@@ -93,7 +93,7 @@ def works(ctx: Any) -> list[str] | None:
         return None
 
 
-def test_what_a_reader_may_not_change_is_told_and_leaves_nothing_half_done(
+def test_what_a_reader_may_not_change_is_reported_and_leaves_nothing_half_done(
     guarded: NewerController, tmp_path: Path
 ) -> None:
     admin = Driven(guarded, tmp_path / "admin", over_zookeeper=True)

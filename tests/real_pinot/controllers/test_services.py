@@ -245,7 +245,7 @@ def test_instances_and_settings_are_read_and_changed(each: Driven) -> None:
         cluster_settings.remove_setting(each.ctx, "pinot.tests.word", actor=ANN)
 
 
-def test_tasks_are_told_as_far_as_the_version_tells_them(driven: Driven) -> None:
+def test_tasks_are_reported_as_far_as_the_version_reports_them(driven: Driven) -> None:
     found = pinot_tasks.read_tasks(driven.ctx)
     assert found.types == ()
     assert "RetentionManager" in found.periodic

@@ -200,7 +200,7 @@ class Flaky(MemoryStorage):
         return super().incr(key, expiry, amount)
 
 
-def test_a_redis_that_goes_away_is_left_alone_for_a_while_and_used_again_when_it_is_back(
+def test_a_redis_that_goes_down_is_left_alone_for_a_while_and_used_again_when_it_is_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     flaky, now = Flaky(), [0.0]

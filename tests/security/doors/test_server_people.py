@@ -92,7 +92,7 @@ def test_guessing_at_a_servers_port_is_slowed_down_before_a_hash_is_computed(
     assert len(checks) == outcomes.count(outcomes[0]) < 12
 
 
-def test_a_database_that_does_not_answer_is_said_to_be_away(
+def test_a_database_that_does_not_answer_is_reported_unreachable(
     cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:

@@ -171,7 +171,7 @@ def test_no_login_can_say_what_a_tables_schema_is(world: World, url: str) -> Non
     assert lacks.needs_schema
 
 
-def test_who_guesses_is_told_when_to_try_again(url: str) -> None:
+def test_who_guesses_learns_when_to_try_again(url: str) -> None:
     answer = httpx.get(f"{url}/tables", auth=("ann", "often wrong"))
     assert (answer.status_code, answer.headers["Retry-After"]) == (429, "17")
 

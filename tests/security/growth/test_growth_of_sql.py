@@ -170,7 +170,7 @@ def test_a_short_text_that_means_a_huge_plan_is_refused_within_a_second(sql: str
     assert sum(e.sql.count("(") for e in plan.select) <= MAX_BRACKETS
 
 
-def test_a_query_that_is_too_deep_or_too_long_is_told_so() -> None:
+def test_a_query_that_is_too_deep_or_too_long_is_refused_with_the_reason() -> None:
     with pytest.raises(QueryRejected, match=f"at most {MAX_DEPTH} brackets"):
         parse_select("select n from t where " + "(" * (MAX_DEPTH + 1) + "n=1" + ")" * (MAX_DEPTH + 1))
     with pytest.raises(QueryRejected, match=f"more than {MAX_TOKENS} words"):
@@ -202,7 +202,7 @@ def test_options_are_read_from_head_and_end(sql: str, options: dict[str, str]) -
     "sql",
     ["set a=; select n from t", "set =1; select n from t", "set a=1 2; select n from t", "set a; select 1", "set"],
 )
-def test_a_malformed_set_is_told_how_to_write_it(sql: str) -> None:
+def test_a_malformed_set_is_shown_how_to_write_it(sql: str) -> None:
     with pytest.raises(QueryRejected, match=r"is malformed\. Write SET name = value;"):
         parse_select(sql)
 

@@ -39,7 +39,7 @@ def test_every_pattern_is_found() -> None:
 
 
 @pytest.mark.parametrize("found", _ALL, ids=lambda f: f.place)
-def test_no_pattern_repeats_within_or_beside_a_repetition(found: Found) -> None:
+def test_no_pattern_repeats_within_or_next_to_a_repetition(found: Found) -> None:
     assert bool(faults(found.compiled)) == (found.place in _ALLOWED), faults(found.compiled)
 
 

@@ -23,7 +23,7 @@ from django.test import Client
 
 from pinotadmin import body_reader
 from pinotadmin.handler import ThreadedHandler
-from pinotadmin.thread_limits import Turns
+from pinotadmin.thread_limits import ThreadLimits
 from segments.api import body_gate
 from segments.errors import TooManyRequests
 from segments.gateways import http_connections
@@ -132,7 +132,7 @@ def test_who_waits_for_100_continue_is_refused_without_it(web: Web) -> None:
         assert connection.recv(12) == b"HTTP/1.1 401"
 
 
-def test_who_may_is_told_to_continue(web: Web) -> None:
+def test_who_may_gets_100_continue(web: Web) -> None:
     with closing(
         web.begin("POST", "/v2/segments?tableName=t", **ANNOUNCED, Expect="100-continue", Authorization=ROOT)
     ) as connection:
@@ -277,7 +277,7 @@ def test_small_requests_and_large_ones_within_bounds_are_answered_as_before(web:
 
 def test_turns_are_shared_by_sender_and_bounded() -> None:
     async def scenario() -> list[str]:
-        turns, seen = Turns(at_once=2, waiting=1, in_all=4), []
+        turns, seen = ThreadLimits(at_once=2, waiting=1, in_all=4), []
         await turns.begin(b"ann")
         await turns.begin(b"ann")
         third = asyncio.create_task(turns.begin(b"ann"))

@@ -69,7 +69,7 @@ def test_a_resume_asks_where_to_begin_in_another_topic(tmp_path: Path) -> None:
     [(StartFrom("lastConsumed", is_chosen=True), {"500"}), (StartFrom("largest", is_chosen=True), {"900"}),
      (StartFrom(offsets={0: "7", 1: "8"}), {"7", "8"})],
 )  # fmt: skip
-def test_what_is_said_holds(tmp_path: Path, start: StartFrom, begins: set[str]) -> None:
+def test_what_is_promised_holds(tmp_path: Path, start: StartFrom, begins: set[str]) -> None:
     world = paused(tmp_path)
     change(world, **OTHER)
     resume(world, start)

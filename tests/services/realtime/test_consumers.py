@@ -40,7 +40,7 @@ def servers_of(world: RealtimeWorld) -> list[str]:
     return sorted({i for row in world.ideal.maps.values() for i in row})
 
 
-def test_counts_samples_and_problems_of_every_replica_are_told_in_order(tmp_path: Path) -> None:
+def test_counts_samples_and_problems_of_every_replica_are_reported_in_order(tmp_path: Path) -> None:
     bad = [{"offset": "17", "reason": "no JSON"}]
     told = [
         {"segmentName": "b", "partition": 1, "problem": "The stream does not answer."},

@@ -38,7 +38,7 @@ def starts(world: RealtimeWorld) -> dict[int, str]:
     return {parse_llc_name(s).partition: world.fields(s)["segment.realtime.startOffset"] for s in world.consuming}
 
 
-def test_a_pause_sets_the_flag_and_tells_every_server_its_segments(tmp_path: Path) -> None:
+def test_a_pause_sets_the_flag_and_sends_every_server_its_segments(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path)
     before = world.consuming
     answer = pause(world, comment="x")
@@ -198,7 +198,7 @@ def test_an_offset_that_is_none_changes_nothing(tmp_path: Path) -> None:
     assert world.consuming == []
 
 
-def test_a_plan_tells_what_is_skipped_and_what_is_repeated_and_writes_nothing(tmp_path: Path) -> None:
+def test_a_plan_reports_what_is_skipped_and_what_is_repeated_and_writes_nothing(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path, partitions=3)
     pause(world)
     world.commit("150").streams.topics["a"] = {0: [0, 500], 1: [0, 500], 2: [160, 500]}
@@ -281,7 +281,7 @@ def test_of_a_pause_and_a_resume_at_once_the_later_one_holds(tmp_path: Path) -> 
     assert len(world.consuming) == 2
 
 
-def test_a_pause_said_again_while_its_planned_end_comes_holds(tmp_path: Path) -> None:
+def test_a_pause_repeated_while_its_planned_end_comes_holds(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path)
     pause(world, resume_at_ms=world.now + 60_000)
     world.commit("5")

@@ -67,7 +67,7 @@ def test_partitions_beyond_one_transaction_begin_where_the_table_says_too(tmp_pa
     assert world.ideal.lists == {}
 
 
-def test_partitions_whose_creation_was_cut_begin_where_the_table_said_when_it_was_created(tmp_path: Path) -> None:
+def test_partitions_whose_creation_was_cut_begin_where_the_table_asked_when_it_was_created(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path, create=False)
     world.streams.topics["a"] = {p: [5, 9] for p in range(301)}
     config = config_of(stream={"stream.memory.consumer.prop.auto.offset.reset": "largest"})

@@ -89,7 +89,7 @@ def test_servers_that_fail_leave_the_record_as_it_is(tmp_path: Path) -> None:
     assert servers.asked >= 2  # one replica after the other
 
 
-def test_a_store_that_is_away_is_not_tried_for_every_segment_and_all_get_their_turn(tmp_path: Path) -> None:
+def test_a_store_that_is_unreachable_is_not_tried_for_every_segment_and_all_get_their_turn(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path, partitions=12)
     names = world.consuming
     world.commit("7")

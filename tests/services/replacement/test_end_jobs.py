@@ -40,7 +40,9 @@ def prepare(folder: Path) -> World:
     return made.upload("b", online=False)
 
 
-def test_a_job_waits_for_replicas_tells_how_many_and_switches_when_they_are_online(simulated: SimulatedCluster) -> None:
+def test_a_job_waits_for_replicas_reports_how_many_and_switches_when_they_are_online(
+    simulated: SimulatedCluster,
+) -> None:
     entry, ctx = simulated.upload("a").start(["a"], ["b"]), simulated.ctx
     simulated.upload("b", online=False)
     job = request_end(ctx, TABLE, entry, actor=ANN)
@@ -239,7 +241,7 @@ def test_finished_jobs_are_forgotten_after_a_week(world: World) -> None:
 
 
 @pytest.mark.parametrize("fault", list(Fault))
-def test_cut_anywhere_and_looked_at_again_the_end_is_the_same(tmp_path: Path, fault: Fault) -> None:
+def test_cut_anywhere_and_read_again_the_end_is_the_same(tmp_path: Path, fault: Fault) -> None:
     def carry_out(ctx: Any, world: World) -> None:
         job = request_end(ctx, TABLE, "open", actor=ANN)
         world.serve()

@@ -105,7 +105,7 @@ def test_only_the_first_heartbeat_is_audited_and_close_ones_are_not_written(worl
     assert AuditEvent.objects.filter(action="leaseEntry").count() == 1
 
 
-def test_a_client_whose_entry_is_over_is_told_to_stop(world: World) -> None:
+def test_a_client_whose_entry_is_over_is_ordered_to_stop(world: World) -> None:
     end_replace(world.ctx, TABLE, "open", actor=ANN)
     with pytest.raises(StateConflict, match="COMPLETED"):
         heartbeat(world.ctx, TABLE, "open", ANN)

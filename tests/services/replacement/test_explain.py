@@ -166,7 +166,7 @@ def test_the_document_is_plain_json_and_an_unknown_entry_is_named(world: World) 
         explain_entry(world.ctx, TABLE, "nope")
 
 
-def test_a_new_side_that_was_deleted_since_is_not_said_to_be_seen(world: World) -> None:
+def test_a_new_side_that_was_deleted_since_is_not_reported_to_be_seen(world: World) -> None:
     world.upload("b", "c")
     end_replace(world.ctx, TABLE, "e1", actor=ANN)
     for gone, sentence in (

@@ -168,7 +168,7 @@ def serve_only(world: World, segment: str) -> None:
     world.memory.create(paths.external_view(TABLE.typed), record)
 
 
-def test_the_preview_tells_rows_before_and_after_and_changes_nothing(cluster: EitherCluster) -> None:
+def test_the_preview_reports_rows_before_and_after_and_changes_nothing(cluster: EitherCluster) -> None:
     entry = cluster.upload("a").replace(["a"], ["b", "c"])
     before = cluster.ctx.store.get(paths.lineage(cluster.table.typed))
     preview = preview_revert(cluster.ctx, cluster.table, entry)

@@ -233,7 +233,7 @@ def test_pinot_answers_before_any_broker_switched(table: Controller, monkeypatch
 # Rule `acknowledged-switch`: segments vanish under brokers that still answer from them
 
 
-def test_pinot_takes_segments_away_while_a_broker_still_routes_to_them(table: Controller) -> None:
+def test_pinot_removes_segments_while_a_broker_still_routes_to_them(table: Controller) -> None:
     table.act([step("upload", "a"), *pushed("b", "a")])
     table.store.create(paths.live_instance(BROKER), ZNRecord(BROKER))
     acknowledge(table)
@@ -252,19 +252,19 @@ def test_pinot_takes_segments_away_while_a_broker_still_routes_to_them(table: Co
 # Rule `dropped-segments-go`: a narrower end shows what it dropped
 
 
-def test_pinot_shows_what_a_narrower_end_dropped_beside_what_it_kept(table: Controller) -> None:
+def test_pinot_shows_what_a_narrower_end_dropped_next_to_what_it_kept(table: Controller) -> None:
     table.act([step("upload", "a"), step("start", ["a"], ["b", "c"], entry="e1"), step("upload", "b", "c")])
     table.end("e1", ["b"])
     assert (table.visible, set(table.look().ideal.maps)) == ({"b"}, {"a", "b"})
 
 
-def test_a_long_wait_looks_only_at_what_is_missing_and_at_all_of_it_once_more(
+def test_a_long_wait_reads_only_what_is_missing_and_all_of_it_once_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = Controller(MemoryStore(), tmp_path).create()
     table.act([step("start", [], ["b", "c", "d"], entry="e1"), step("upload", "b", "c", "d")])
     with_replicas(table, SERVER)
-    looked, told, look = list[tuple[str, ...]](), list[tuple[int, int]](), online.look_at_segments
+    looked, told, look = list[tuple[str, ...]](), list[tuple[int, int]](), online.check_online
 
     def noting(ctx: Context, name: TableName, segments: Sequence[str], required: int | None) -> online.SegmentsSeen:
         looked.append(tuple(segments))
@@ -272,7 +272,7 @@ def test_a_long_wait_looks_only_at_what_is_missing_and_at_all_of_it_once_more(
             table.serve()
         return look(ctx, name, segments, required)
 
-    monkeypatch.setattr(online, "look_at_segments", noting)
+    monkeypatch.setattr(online, "check_online", noting)
     monkeypatch.setattr(online, "_MANY", 2)
     online.wait_until_online(table.ctx, table.table, ["b", "c", "d"], progress=lambda *n: told.append(n))
     assert (looked[0], set(looked[1:-1]), looked[-1]) == (("b", "c", "d"), {("b",)}, ("b", "c", "d"))

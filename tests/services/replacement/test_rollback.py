@@ -71,7 +71,7 @@ def test_three_steps_back_take_back_all_that_was_built_on_it(cluster: EitherClus
     assert (cluster.visible, cluster.ideal) == (["a"], ["a"])
 
 
-def test_the_preview_tells_everything_and_changes_nothing(cluster: EitherCluster, steps: list[str]) -> None:
+def test_the_preview_reports_everything_and_changes_nothing(cluster: EitherCluster, steps: list[str]) -> None:
     before = written(cluster)
     preview = preview_rollback(cluster.ctx, cluster.table, steps[1])
     assert written(cluster) == before

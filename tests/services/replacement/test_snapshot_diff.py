@@ -105,7 +105,7 @@ def test_shared_segments_are_read_once_and_count_on_both_sides(world: World) -> 
     assert (column.before.cardinality_low, column.before.cardinality_high, column.is_changed) == (6, 12, True)
 
 
-def test_a_server_that_is_silent_is_told_and_the_other_one_asked(world: World) -> None:
+def test_a_server_that_is_silent_is_reported_and_the_other_one_asked(world: World) -> None:
     columns = Columns()
     columns.silent = {"http://a:2"}
     found = diff(world, "e1:from", "current", columns)
@@ -124,7 +124,7 @@ def test_a_segment_that_one_server_lacks_is_asked_from_the_other(world: World) -
     assert "The columns of 1 segments are not counted, e.g. of 's1'" in found.notes[0]
 
 
-def test_segments_that_are_gone_are_said(world: World) -> None:
+def test_segments_that_are_gone_are_reported(world: World) -> None:
     deletion.remove_segments(world.ctx, TABLE, ["s1"], actor=ANN, guard=False)
     found = diff(world, "e1:from", "current")
     assert found.before.gone == ("s1",)

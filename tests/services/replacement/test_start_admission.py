@@ -67,7 +67,7 @@ def test_two_pushes_do_not_share_one_room_and_what_is_uploaded_counts_once(tmp_p
     start(world, "n2", 300, old=())
 
 
-def test_what_a_forced_start_clears_away_is_free(tmp_path: Path) -> None:
+def test_what_a_forced_start_clears_is_free(tmp_path: Path) -> None:
     world = world_of(tmp_path, quota="400")
     start(world, "n1", 200)
     world.upload("n1")

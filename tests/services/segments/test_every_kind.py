@@ -36,7 +36,7 @@ def started(kind: Kind, old: list[str], new: list[str]) -> str:
     return start_replace(kind.ctx, TABLE, old, new, actor=ANN)
 
 
-def test_an_upload_is_seen_and_on_record_and_new_content_is_said_to_change_it(kind: Kind, tmp_path: Path) -> None:
+def test_an_upload_is_seen_and_on_record_and_new_content_is_reported_to_change_it(kind: Kind, tmp_path: Path) -> None:
     first = uploads.upload_tar(kind.ctx, TABLE, tar(tmp_path, "new"), actor=ANN)
     again = uploads.upload_tar(kind.ctx, TABLE, tar(tmp_path, "new", 2), actor=ANN)
     assert ((first.segments, first.changed), again.changed) == ((("new",), ()), ("new",))
@@ -150,7 +150,7 @@ def test_what_is_there_or_was_never_kept_is_not_restored_and_that_is_on_record(k
     )
 
 
-def test_a_segment_does_not_come_back_beside_data_that_was_pushed_since(kind: Kind, tmp_path: Path) -> None:
+def test_a_segment_does_not_come_back_next_to_data_that_was_pushed_since(kind: Kind, tmp_path: Path) -> None:
     uploads.upload_tar(kind.ctx, TABLE, tar(tmp_path, "new"), actor=ANN)
     deletion.remove_segments(kind.ctx, TABLE, ["new"], actor=ANN)
     kind.put_away()

@@ -104,7 +104,7 @@ def test_a_claimed_deletion_can_not_be_taken_back(world: World) -> None:
     assert world.ideal == []
 
 
-def test_a_dry_run_tells_and_changes_nothing(world: World) -> None:
+def test_a_dry_run_reports_and_changes_nothing(world: World) -> None:
     deleted(world, "a")
     before = world.memory.get(paths.ideal_state(TABLE.typed))
     outcomes = restore_segments(world.ctx, TABLE, ["a", "never"], dry_run=True, actor=ANN)
@@ -193,7 +193,7 @@ def test_one_that_the_next_pass_would_delete_again_says_so(world: World) -> None
     assert (outcome.outcome, "next retention pass" in outcome.remedy) == ("done", True)
 
 
-def test_the_archive_tells_who_when_and_until_when(world: World) -> None:
+def test_the_archive_reports_who_when_and_until_when(world: World) -> None:
     deleted(world, "short", retention="2d")
     world.now += 1000
     deleted(world, "long")

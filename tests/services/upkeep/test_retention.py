@@ -82,7 +82,7 @@ def test_every_run_is_remembered_with_its_sentences(world: World) -> None:
     assert (run.table_name, run.succeeded, run.sentences) == ("t_OFFLINE", True, ["Nothing of t_OFFLINE is due."])
 
 
-def test_a_failing_step_stops_no_other_and_both_are_told(
+def test_a_failing_step_stops_no_other_and_both_are_reported(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the original a failure of time retention skips the lineage clean-up of that table."""

@@ -99,6 +99,6 @@ class EmbeddedSegmentEngine:
         """By the CRC on record."""
         return files.open_file(ctx, raw_table, segment)
 
-    def read_again_s(self, reads: int) -> float:
+    def poll_interval_s(self, reads: int) -> float:
         """Always the same."""
         return _READ_AGAIN_S

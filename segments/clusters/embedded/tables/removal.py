@@ -43,7 +43,7 @@ def delete_table(
     ctx.store.delete(paths.ideal_state(table.typed))
     _wait_until_released(ctx, table)
     ctx.store.delete(paths.pending_deletions(table.typed))
-    _put_files_away(ctx, table, segments, term, actor)
+    _archive_files(ctx, table, segments, term, actor)
     _remove_records(ctx, table)
     ctx.store.delete(paths.table_config(table.typed))
     detail["segments"] = len(segments)
@@ -89,7 +89,7 @@ def _wait_until_released(ctx: Context, table: TableName) -> None:
         ctx.timer.pause(_POLL_S)
 
 
-def _put_files_away(ctx: Context, table: TableName, segments: Sequence[str], term: str | None, actor: Actor) -> None:
+def _archive_files(ctx: Context, table: TableName, segments: Sequence[str], term: str | None, actor: Actor) -> None:
     """Keep files and records as those of deleted segments: a table made again under this name can have
     them restored.
     """

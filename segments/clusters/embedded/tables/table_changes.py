@@ -30,7 +30,7 @@ from segments.services.replacement.checks.check_settings import validate_checks
 from segments.services.replacement.lineage_record import table_not_found
 from segments.services.segments.placement.segment_servers import check_has_servers
 from segments.services.tables.schemas import read_schema
-from segments.services.tables.table_secrets import untold_secrets
+from segments.services.tables.table_secrets import secrets_masked_in_errors
 from segments.store import paths
 from segments.store.base import Create, Replace, Versioned, Write
 from segments.store.update import update_record, update_transaction
@@ -110,7 +110,7 @@ def update_table(ctx: Context, given: TableConfig, detail: dict[str, Any]) -> Ta
     if node is None:
         raise table_not_found(table)
     config = _with_secrets_of(node, given)
-    with untold_secrets(config.body):
+    with secrets_masked_in_errors(config.body):
         validate_config(ctx, config)
     check_has_servers(ctx, config, _stored(node))
 

@@ -35,7 +35,7 @@ def _deep_store(row: Cluster, own_url: str) -> DeepStore:
     )
 
 
-class PinotParts:
+class PinotClusterContext:
     """The open connections to one Pinot cluster, as ``row`` had it then. Making them connects nowhere."""
 
     def __init__(self, row: Cluster, installation: Installation) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from segments.clusters.pinot.connections.cluster_context import PinotParts
+from segments.clusters.pinot.connections.cluster_context import PinotClusterContext
 from segments.errors import NotFound
 from segments.models import Cluster
 from segments.services.clusters.installation import Installation
@@ -17,7 +17,7 @@ class OpenClusters:
 
     def __init__(self, installation: Callable[[], Installation]) -> None:
         self._installation = installation
-        self._parts: dict[str, PinotParts] = {}
+        self._parts: dict[str, PinotClusterContext] = {}
         self._lock = threading.RLock()
 
     def context(self, name: str) -> Context:
@@ -34,7 +34,7 @@ class OpenClusters:
             if row is None:
                 raise NotFound(f"Cluster '{name}' does not exist.", remedy=self._known())
             if parts is None:
-                parts = self._parts[name] = PinotParts(row, self._installation())
+                parts = self._parts[name] = PinotClusterContext(row, self._installation())
             return parts.context
 
     def close(self) -> None:

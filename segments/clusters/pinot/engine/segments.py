@@ -102,6 +102,6 @@ class PinotSegmentEngine:
         """Through the controller."""
         return files.open_stream(ctx, raw_table, segment)
 
-    def read_again_s(self, reads: int) -> float:
+    def poll_interval_s(self, reads: int) -> float:
         """Rarer and rarer: each read is several requests."""
         return min(_LONGEST_S, _READ_AGAIN_S * 1.4 ** min(reads, 20))

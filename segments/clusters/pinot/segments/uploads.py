@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from segments.clusters.pinot.calls import Doubt, controller, quoted, read_object, refusals_told, settled, version
+from segments.clusters.pinot.calls import Doubt, controller, quoted, read_object, refusals_translated, settled, version
 from segments.clusters.pinot.replacement.lineage import lineage_now
 from segments.clusters.pinot.segments import deletion as pinot_deletion
 from segments.clusters.pinot.segments import kept_copies as pinot_kept
@@ -94,7 +94,7 @@ def upload_uri(ctx: Context, upload: Upload, uri: str) -> UploadResult:
             remedy="Upload the tar, or its metadata with the address.",
         )
     try:
-        with refusals_told():
+        with refusals_translated():
             found = _UPLOADED.search(str(_send_address(ctx, upload, uri)))
     except OutcomeUnknown as error:
         if not _UNREAD.search(str(error.data.get("pinotMessage"))):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from segments.clusters.pinot.calls import controller, quoted, refusals_told, version
+from segments.clusters.pinot.calls import controller, quoted, refusals_translated, version
 from segments.clusters.pinot.tasks.queues import (
     CHAIN,
     live_minions,
@@ -126,14 +126,14 @@ def _details(ctx: Context, name: str, state: str, verbosity: int) -> MinionTask:
     note = ""
     for level in range(verbosity, -1, -1):
         try:
-            with refusals_told(is_change=False):
+            with refusals_translated(is_change=False):
                 found = controller(ctx).get(f"/tasks/task/{quoted(name)}/debug", {"verbosity": level})
         except PinotAdminError as error:
             note = note or f"The controller can not tell all of its tasks: {CHAIN.sub('', error.message)}"
         else:
             return replace(task_of(name, state, found), note=note)
     try:
-        with refusals_told(is_change=False):
+        with refusals_translated(is_change=False):
             return task_of_states(name, state, controller(ctx).get(f"/tasks/subtask/{quoted(name)}/state"), note)
     except PinotAdminError:
         return MinionTask(name, state, created=made_at(name), note=note)
@@ -142,20 +142,20 @@ def _details(ctx: Context, name: str, state: str, verbosity: int) -> MinionTask:
 def _generation(ctx: Context, table: str, task_type: str, wanted: Mapping[str, Mapping[str, str]]) -> Generation:
     cron = wanted[table][task_type]
     try:
-        with refusals_told(is_change=False):
+        with refusals_translated(is_change=False):
             found = controller(ctx).get(
                 f"/tasks/generator/{quoted(table)}/{quoted(task_type)}/debug", {"localOnly": False}
             )
     except PinotAdminError:
         return Generation(table, cron)
-    told = [t for t in found if isinstance(t, dict)] if isinstance(found, list) else []
-    good = [reported_time(at) for t in told for at in t.get("mostRecentSuccessRunTS") or ()]
-    bad = {str(at): str(text) for t in told for at, text in (t.get("mostRecentErrorRunMessages") or {}).items()}
+    reported = [t for t in found if isinstance(t, dict)] if isinstance(found, list) else []
+    good = [reported_time(at) for t in reported for at in t.get("mostRecentSuccessRunTS") or ()]
+    bad = {str(at): str(text) for t in reported for at, text in (t.get("mostRecentErrorRunMessages") or {}).items()}
     last = max(bad, default="", key=lambda at: reported_time(at).ms or 0)
     latest, failed = max(good, default=NOT_REPORTED, key=_ms), reported_time(last) if last else NOT_REPORTED
     is_over = _ms(latest) >= _ms(failed)
     return Generation(table, cron, latest, *((NOT_REPORTED, "") if is_over else (failed, bad[last][:_LONGEST])))
 
 
-def _ms(told: Any) -> int:
-    return told.ms or 0
+def _ms(reported: Any) -> int:
+    return reported.ms or 0

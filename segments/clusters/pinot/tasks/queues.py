@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
-from segments.clusters.pinot.calls import controller, quoted, refusals_told
+from segments.clusters.pinot.calls import controller, quoted, refusals_translated
 from segments.domain.pinot.minion_tasks import NOT_REPORTED, ReportedTime, asked_for, count_states, reported_time
 from segments.errors import NotFound, PinotAdminError, Unavailable
 from segments.models import Table
@@ -133,23 +133,23 @@ def queue_state(ctx: Context, task_type: str) -> str:
 
 def task_states(ctx: Context, task_type: str) -> dict[str, str]:
     """{task: state} of a type; empty for one that never had a task. NotFound, Unavailable as the controller answers."""
-    with refusals_told(is_change=False):
+    with refusals_translated(is_change=False):
         states = controller(ctx).get(f"/tasks/{quoted(task_type)}/taskstates")
     return {str(task): str(state) for task, state in states.items()} if isinstance(states, dict) else {}
 
 
 def _names(ctx: Context, notes: list[str]) -> list[str]:
     try:
-        with refusals_told(is_change=False):
+        with refusals_translated(is_change=False):
             found = controller(ctx).get("/tasks/tasktypes")
     except PinotAdminError as error:
-        _unless_away(error)
+        _unless_unreachable(error)
         notes.append(f"The types of minion tasks can not be listed: {error.message}")
         return []
     return sorted(str(n) for n in found) if isinstance(found, list) else []
 
 
-def _unless_away(error: PinotAdminError) -> None:
+def _unless_unreachable(error: PinotAdminError) -> None:
     """Raise it again when the controller can not be used at all: then there is nothing to show."""
     if isinstance(error, Unavailable) and "state" in error.data:
         raise error
@@ -159,7 +159,7 @@ def _type(ctx: Context, name: str, wanted: Mapping[str, Mapping[str, str]], note
     try:
         tasks = task_states(ctx, name)
     except PinotAdminError as error:
-        _unless_away(error)
+        _unless_unreachable(error)
         notes.append(f"The tasks of type {name} can not be listed: {error.message}")
         tasks = {}
     return TaskType(name, queue_state(ctx, name), count_states(tasks), tasks, tables_with(wanted, name))
@@ -170,13 +170,13 @@ def _scheduler(
 ) -> tuple[str, dict[tuple[str, str], tuple[ReportedTime, ReportedTime]] | None]:
     """Whether the scheduler is on, and {(table, type): (next run, last run)} of its jobs; None: not reported."""
     try:
-        with refusals_told(is_change=False):
+        with refusals_translated(is_change=False):
             found = controller(ctx).get("/tasks/scheduler/information")
     except NotFound as error:
         _note_scheduler(notes, error)
         return ("off" if _OFF in error.message else ""), {}
     except PinotAdminError as error:
-        _unless_away(error)
+        _unless_unreachable(error)
         notes.append(f"The controller can not tell when schedules run: {CHAIN.sub('', error.message)}")
         return _keys(ctx)
     jobs = found.get("JobDetails") or [] if isinstance(found, dict) else []
@@ -235,7 +235,7 @@ def _periodic(ctx: Context, notes: list[str]) -> tuple[str, ...]:
 
 def _asked(ctx: Context, path: str, params: dict[str, Any] | None) -> Any:
     try:
-        with refusals_told(is_change=False):
+        with refusals_translated(is_change=False):
             return controller(ctx).get(path, params)
     except PinotAdminError:
         return None

@@ -26,7 +26,7 @@ from segments.models import Cluster, Table
 from segments.services.access.read_rights import readable_rows
 from segments.services.clusters import clusters
 from segments.services.clusters.clusters import ClusterCheck
-from segments.services.clusters.secret_protection import check_asker
+from segments.services.clusters.secret_protection import check_secret_use
 from segments.services.core.context import Actor
 from segments.services.core.page_addresses import address_in
 
@@ -152,7 +152,7 @@ def _edit(request: HttpRequest, form: ClusterForm, row: Cluster | None) -> HttpR
 def _tried(request: HttpRequest, form: ClusterForm, row: Cluster | None) -> ClusterCheck:
     """What the cluster answers to what was typed; nothing is saved."""
     spec = form.spec()
-    check_asker(request.user, spec, row)
+    check_secret_use(request.user, spec, row)
     if row is None:
         clusters.require_free_name(spec.name)
     return clusters.try_cluster(spec)

@@ -33,8 +33,8 @@ def strip(request: HttpRequest) -> HttpResponse:
     try:
         live = ctx_of(request).store.children(paths.LIVE_INSTANCES)
     except PinotAdminError as error:
-        away = "no ZooKeeper" if cluster_of(request) == default_cluster() else "no answer"
-        return render(request, "console/partials/health.html", {"error": error, "away": away})
+        problem = "no ZooKeeper" if cluster_of(request) == default_cluster() else "no answer"
+        return render(request, "console/partials/health.html", {"error": error, "problem": problem})
     parts = [_part(live, "Server_", "server", "no server"), _part(live, "Broker_", "broker", "no broker")]
     stuck = [s for s in wiring.worker_states() if not s.ok] if cluster_of(request) == default_cluster() else []
     # What a worker is at names tables.

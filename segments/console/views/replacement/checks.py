@@ -71,18 +71,18 @@ def table_checks(request: HttpRequest, typed: str) -> HttpResponse:
 
 
 def _confirm(request: HttpRequest, table: Table, before: str, count: int) -> None:
-    said = (
+    message = (
         f"{table.name} has {count} check{'' if count == 1 else 's'} now; they run at the next switch."
         if count
         else "All checks are removed."
     )
     if len(before) > _LONGEST_KEPT:
-        messages.success(request, said)
+        messages.success(request, message)
         return
     request.session[_BEFORE] = {table.name: before}
     address = reverse("console:checks", args=[table.name])
     messages.success(
-        request, format_html('{} <a href="{}?undo=1#editor">Undo: edit the former ones</a>', said, address)
+        request, format_html('{} <a href="{}?undo=1#editor">Undo: edit the former ones</a>', message, address)
     )
 
 

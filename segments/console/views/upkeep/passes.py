@@ -85,20 +85,22 @@ def _run(request: HttpRequest, names: list[str], form: PassForm, back_to: str | 
     typed = form.cleaned_data["table"]
     try:
         name, ctx = resolve_table(typed, None) if typed else None, ctx_of(request)
-        said = passes.run_pass(ctx, form.cleaned_data["task"], name, actor_of(request, form.cleaned_data["reason"]))
+        sentences = passes.run_pass(
+            ctx, form.cleaned_data["task"], name, actor_of(request, form.cleaned_data["reason"])
+        )
     except PinotAdminError as error:
         form.refuse(error)
         return form
     is_theirs = form.cleaned_data["task"] in ctx.engine.offers.own_passes
     ran = "" if is_theirs else f"{form.cleaned_data['task']} ran over {typed or 'all tables'}: "
-    messages.success(request, f"{ran}{_summary(said)}")
+    messages.success(request, f"{ran}{_summary(sentences)}")
     return redirect("console:table_passes", typed=back_to) if back_to else redirect("console:passes")
 
 
-def _summary(said: list[str]) -> str:
-    if not said:
+def _summary(sentences: list[str]) -> str:
+    if not sentences:
         return "nothing to do."
-    return " ".join(said[:3]) + (f" And {len(said) - 3} more." if len(said) > 3 else "")
+    return " ".join(sentences[:3]) + (f" And {len(sentences) - 3} more." if len(sentences) > 3 else "")
 
 
 def _page(request: HttpRequest, form: PassForm, status: int = HTTPStatus.OK) -> HttpResponse:

@@ -20,20 +20,20 @@ _KEPT_MS: Final = "keptMs"
 
 
 @dataclass(frozen=True)
-class PastEntry:
+class KeptEntry:
     """``entry`` as it last was, with all names it ever had; ``kept_ms``: since when it is kept (epoch ms)."""
 
     entry: Entry
     kept_ms: int
 
 
-def to_record(table: str, past: PastEntry) -> ZNRecord:
+def to_record(table: str, past: KeptEntry) -> ZNRecord:
     """For ZooKeeper, compressed: it may name thousands of segments."""
     record = lineages.to_record(Lineage(table, {past.entry.id: past.entry}))
     return replace(record, simple={_KEPT_MS: str(past.kept_ms), "enableCompression": "true"})
 
 
-def from_record(record: ZNRecord) -> PastEntry:
+def from_record(record: ZNRecord) -> KeptEntry:
     """The entry. RecordCorrupt when it can not be read."""
     entries = list(lineages.from_record(record).entries.values())
     kept_ms = record.simple.get(_KEPT_MS, "")
@@ -41,22 +41,22 @@ def from_record(record: ZNRecord) -> PastEntry:
         raise RecordCorrupt(
             f"The kept lineage entry of table '{record.id}' can not be read.", remedy="Remove its znode."
         )
-    return PastEntry(entries[0], int(kept_ms))
+    return KeptEntry(entries[0], int(kept_ms))
 
 
-def merged(entry: Entry, kept: PastEntry | None, now_ms: int) -> PastEntry:
+def merged(entry: Entry, kept: KeptEntry | None, now_ms: int) -> KeptEntry:
     """The entry as it is to be kept now: as it is in the lineage, with the names that an earlier copy still has."""
     if kept is None:
-        return PastEntry(entry, now_ms)
+        return KeptEntry(entry, now_ms)
     old, new = (
         _union(a, b)
         for a, b in ((kept.entry.segments_from, entry.segments_from), (kept.entry.segments_to, entry.segments_to))
     )
     notes = {**kept.entry.notes, **entry.notes}  # of a Pinot cluster's entry the kept one knows more
-    return PastEntry(replace(entry, segments_from=old, segments_to=new, notes=notes), kept.kept_ms)
+    return KeptEntry(replace(entry, segments_from=old, segments_to=new, notes=notes), kept.kept_ms)
 
 
-def known_entries(lineage: Lineage, past: Mapping[str, PastEntry]) -> dict[str, Entry]:
+def known_entries(lineage: Lineage, past: Mapping[str, KeptEntry]) -> dict[str, Entry]:
     """All entries of the lineage and the kept ones, by id; a reverted entry that gave up names has them again."""
     known = {i: p.entry for i, p in past.items() if i not in lineage.entries}
     for entry in lineage.entries.values():
@@ -80,7 +80,7 @@ def hiding(entries: Mapping[str, Entry]) -> dict[str, Entry]:
     return found
 
 
-def is_spent(past: PastEntry, lineage: Lineage, kept_files: Collection[str], present: Collection[str]) -> bool:
+def is_spent(past: KeptEntry, lineage: Lineage, kept_files: Collection[str], present: Collection[str]) -> bool:
     """May it be forgotten? When it left the lineage and no file of what it hides is kept, waits for its deletion or
     comes back.
     """

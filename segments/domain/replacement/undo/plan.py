@@ -21,7 +21,7 @@ from segments.domain.replacement.lineage import (
     Lineage,
     State,
 )
-from segments.domain.replacement.undo.kept_entries import PastEntry, hiding, known_entries
+from segments.domain.replacement.undo.kept_entries import KeptEntry, hiding, known_entries
 from segments.errors import NotFound, PreconditionFailed, StateConflict
 
 Blocker = StateConflict | PreconditionFailed
@@ -62,7 +62,7 @@ def undoable(known: Mapping[str, Entry]) -> dict[str, list[Entry]]:
     return {t: [e for e in _steps(known, t) if is_undoable(e)] for t in sorted(targets - undone)}
 
 
-def plan_undo(lineage: Lineage, past: Mapping[str, PastEntry], entry_id: str, ideal: Collection[str]) -> UndoPlan:
+def plan_undo(lineage: Lineage, past: Mapping[str, KeptEntry], entry_id: str, ideal: Collection[str]) -> UndoPlan:
     """What undoing the rollback of this entry takes. ``ideal``: names in the ideal state.
 
     NotFound when nothing is known of the entry, StateConflict when it was not rolled back, or its rollback is undone

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from segments.domain.replacement.lineage import Entry, Lineage, State
-from segments.domain.replacement.undo.kept_entries import PastEntry, hiding, known_entries
+from segments.domain.replacement.undo.kept_entries import KeptEntry, hiding, known_entries
 from segments.errors import StateConflict
 
 _SWITCH: Final = "restore it with switch=true: what queries see now is hidden in the same step."
@@ -27,7 +27,7 @@ class Obstacle:
     entry: Entry
     kind: Literal["hidden", "dropped", "newer"]
 
-    def told(self) -> tuple[str, str]:
+    def explained(self) -> tuple[str, str]:
         """(why, what to do)."""
         name, state = f"lineage entry '{self.entry.id}'", self.entry.state
         if self.kind == "newer":
@@ -66,7 +66,7 @@ class ReturnRule:
     deleted: Mapping[str, int] = field(default_factory=dict)
     is_refresh: bool = False
 
-    def obstacles(self, lineage: Lineage, past: Mapping[str, PastEntry], ideal: Collection[str]) -> dict[str, Obstacle]:
+    def obstacles(self, lineage: Lineage, past: Mapping[str, KeptEntry], ideal: Collection[str]) -> dict[str, Obstacle]:
         """{name that may not come back: why}; made once for all names of a request. StateConflict when the entry
         ``into`` is over.
         """

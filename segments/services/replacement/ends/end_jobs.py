@@ -34,7 +34,7 @@ from segments.services.replacement.ends.end_job_record import (
 )
 from segments.services.replacement.lineage_record import Observed, observe
 from segments.services.replacement.protocol import end_replace
-from segments.services.segments.online import look_again_s, look_at_segments
+from segments.services.segments.online import check_online, poll_interval_s
 from segments.services.segments.replica_report import report_replicas
 from segments.services.tables.table_record import read_table_config
 from segments.store import paths
@@ -160,7 +160,7 @@ def follow(ctx: Context, job_id: str, seconds: float) -> EndJob | None:
         job, looks = advance(ctx, job_id), looks + 1
         if job is None or not job.is_open or ctx.timer.seconds() > until:
             return job
-        ctx.timer.pause(look_again_s(ctx, looks))
+        ctx.timer.pause(poll_interval_s(ctx, looks))
 
 
 def advance_all(ctx: Context) -> list[str]:
@@ -226,7 +226,7 @@ def _advanced(ctx: Context, job: EndJob) -> EndJob:
 def _is_ready(ctx: Context, config: TableConfig, job: EndJob, entry: Entry) -> bool:
     """May it be switched without waiting? PreconditionFailed when it never can: broken segments, or its time is up."""
     segments = final_segments(job, entry)
-    seen = look_at_segments(ctx, config.table, segments, settings_or_default(config).replicas_required)
+    seen = check_online(ctx, config.table, segments, settings_or_default(config).replicas_required)
     if not seen.waiting:
         return True
     if seen.broken:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.replacement.lineage import Entry
-from segments.domain.replacement.undo.kept_entries import PastEntry, from_record, is_spent, merged, to_record
+from segments.domain.replacement.undo.kept_entries import KeptEntry, from_record, is_spent, merged, to_record
 from segments.errors import RecordCorrupt
 from segments.names import TableName, split_table_name
 from segments.services.core.context import Context
@@ -23,7 +23,7 @@ from segments.store.update import update_record
 log = logging.getLogger(__name__)
 
 
-def read_past(ctx: Context, table: TableName) -> dict[str, PastEntry]:
+def read_kept_entries(ctx: Context, table: TableName) -> dict[str, KeptEntry]:
     """{entry id: the kept entry}; one that can not be read is logged and left out."""
     ids = ctx.store.children(paths.past_entries(table.typed))
     nodes = ctx.store.get_many([paths.past_entry(table.typed, i) for i in ids])
@@ -51,7 +51,7 @@ def forget_spent(ctx: Context, table: TableName) -> list[str]:
     """Forget those of which no file is left; one sentence. The queue is read before the archive: names move from one to
     the other.
     """
-    past = read_past(ctx, table)
+    past = read_kept_entries(ctx, table)
     if not past:
         return []
     seen = observe(ctx, table)
@@ -75,7 +75,7 @@ def forget_dropped(ctx: Context) -> None:
             ctx.store.delete_tree(paths.past_entries(typed))
 
 
-def _parsed(table: TableName, entry_id: str, node: Versioned | None) -> PastEntry | None:
+def _parsed(table: TableName, entry_id: str, node: Versioned | None) -> KeptEntry | None:
     try:
         return from_record(node.record) if node is not None and node.record is not None else None
     except RecordCorrupt:

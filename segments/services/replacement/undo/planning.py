@@ -15,7 +15,7 @@ from segments.names import TableName
 from segments.services.core.context import Context
 from segments.services.replacement.lineage_record import Observed, observe
 from segments.services.replacement.rollback_preview import SnapshotSummary, summarise
-from segments.services.replacement.undo.kept_entries import read_past
+from segments.services.replacement.undo.kept_entries import read_kept_entries
 from segments.services.replacement.undo_deadline import undo_kept_ms
 from segments.services.segments import restore
 from segments.services.segments.restore import Found
@@ -77,12 +77,12 @@ def open_rollbacks(ctx: Context, table: TableName) -> list[RolledBack]:
 
 
 def _targets(ctx: Context, table: TableName, seen: Observed) -> list[tuple[str, list[Entry]]]:
-    return list(undoable(known_entries(seen.lineage, read_past(ctx, table))).items())
+    return list(undoable(known_entries(seen.lineage, read_kept_entries(ctx, table))).items())
 
 
 def plan_of(ctx: Context, table: TableName, seen: Observed, entry_id: str) -> UndoPlan:
     """The plan by the lineage as read. Raises as ``plan_undo``."""
-    return plan_undo(seen.lineage, read_past(ctx, table), entry_id, seen.ideal.maps)
+    return plan_undo(seen.lineage, read_kept_entries(ctx, table), entry_id, seen.ideal.maps)
 
 
 def preview_undo(ctx: Context, table: TableName, entry_id: str, *, force: bool = False) -> UndoPreview:

@@ -20,7 +20,7 @@ from segments.services.engine.lineage import Opening, Return
 from segments.services.replacement.lineage_record import Observed, observe
 from segments.services.replacement.protocol import switch_detail
 from segments.services.replacement.rollback_preview import SnapshotSummary, summarise
-from segments.services.replacement.undo.kept_entries import read_past
+from segments.services.replacement.undo.kept_entries import read_kept_entries
 from segments.services.replacement.undo.undo_entry import new_entry
 from segments.services.segments import restore
 from segments.services.segments.segments import read_records
@@ -103,7 +103,7 @@ def _decide(ctx: Context, seen: Observed, back: Sequence[str]) -> list[str]:
 
 
 def _stand_ins(ctx: Context, seen: Observed, back: Sequence[str], visible: Sequence[str]) -> list[str]:
-    found = stand_ins(known_entries(seen.lineage, read_past(ctx, seen.table)), back, set(visible))
+    found = stand_ins(known_entries(seen.lineage, read_kept_entries(ctx, seen.table)), back, set(visible))
     if visible and not found:
         rows = sum(m.total_docs or 0 for m in read_records(ctx, seen.table, visible).values())
         raise StateConflict(

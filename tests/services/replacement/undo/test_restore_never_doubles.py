@@ -39,7 +39,7 @@ def refusals(world: World, *segments: str, **more: bool) -> list[str]:
     return [f"{o.message} {o.remedy}" for o in outcomes]
 
 
-def test_what_a_rollback_took_away_is_refused_with_the_counts_after_its_entry_is_dropped(world: ServingWorld) -> None:
+def test_what_a_rollback_removed_is_refused_with_the_counts_after_its_entry_is_dropped(world: ServingWorld) -> None:
     world.push("e1", ["a"], ["b", "c"])
     revert_replace(world.ctx, TABLE, "e1", actor=ANN)
     world.clean()
@@ -99,7 +99,7 @@ def test_what_was_deleted_by_hand_before_its_snapshot_was_replaced_is_refused_un
     assert world.visible == ["c", "d"]
 
 
-def test_what_was_deleted_by_hand_comes_back_beside_its_company_as_ever(world: ServingWorld) -> None:
+def test_what_was_deleted_by_hand_comes_back_next_to_its_company_as_ever(world: ServingWorld) -> None:
     world.push("e1", ["a"], ["b", "c"])
     deletion.remove_segments(world.ctx, TABLE, ["c"], actor=ANN)
     deletion.drain(world.ctx, TABLE)
@@ -146,7 +146,7 @@ def test_a_table_that_was_dropped_and_made_again_does_not_show_two_snapshots(tmp
     assert [o.outcome for o in outcomes] == ["refused", "done"]
 
 
-def test_the_switch_refuses_what_it_can_not_tell(world: ServingWorld) -> None:
+def test_the_switch_refuses_what_it_does_not_know(world: ServingWorld) -> None:
     world.push("e1", ["a"], ["b"])
     for names, why in ((["b"], "exists in table"), (["nothing"], "not among the deleted|No replacement says")):
         with pytest.raises(Exception, match=why):

@@ -45,7 +45,7 @@ def rolled_back(world: ServingWorld, *, cleaned: bool = True) -> ServingWorld:
 
 
 @pytest.mark.parametrize("cleaned", [False, True], ids=["right away", "after retention dropped the entry"])
-def test_an_undone_rollback_shows_what_it_took_away_in_one_switch(world: ServingWorld, cleaned: bool) -> None:
+def test_an_undone_rollback_shows_what_it_removed_in_one_switch(world: ServingWorld, cleaned: bool) -> None:
     rolled_back(world, cleaned=cleaned)
     assert ("e2" in observe(world.ctx, TABLE).lineage.entries) is not cleaned
     world.now += 1000
@@ -103,7 +103,7 @@ def test_what_was_undone_is_refused_a_second_time_and_what_never_was_seen_too(wo
     assert AuditEvent.objects.filter(action="undoRollback", outcome="refused").count() == 4
 
 
-def test_a_push_that_came_after_the_rollback_is_not_seen_beside_what_comes_back(world: ServingWorld) -> None:
+def test_a_push_that_came_after_the_rollback_is_not_seen_together_with_what_comes_back(world: ServingWorld) -> None:
     rolled_back(world).push("e5", ["b"], ["g"])
     with pytest.raises(StateConflict, match="replaced again by lineage entry 'e5'"):
         undo_rollback(world.ctx, TABLE, "e2", actor=ANN)
@@ -197,7 +197,7 @@ def _dies(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_until_when_it_is_possible_is_said_and_then_it_is_refused(world: ServingWorld) -> None:
+def test_until_when_it_is_possible_is_reported_and_then_it_is_refused(world: ServingWorld) -> None:
     deleted_at = world.now
     rolled_back(world)
     preview = preview_undo(world.ctx, TABLE, "e2")
@@ -284,7 +284,7 @@ def test_the_clean_up_of_a_rollback_leaves_what_an_undo_has_taken_over(world: Se
     assert (removed, world.visible) == ([[]], ["c", "d"])
 
 
-def test_segments_that_a_rollback_took_away_are_not_restored_beside_the_rest(world: ServingWorld) -> None:
+def test_segments_that_a_rollback_removed_are_not_restored_next_to_the_rest(world: ServingWorld) -> None:
     rolled_back(world)
     outcomes = restore_segments(world.ctx, TABLE, ["c", "d"], actor=ANN)
     assert [o.outcome for o in outcomes] == ["refused", "refused"]
