@@ -15,7 +15,7 @@ from segments.clusters.pinot import consumption as pinot_realtime
 from segments.clusters.pinot.replacement.start_records import all_intents
 from segments.errors import Forbidden, PinotAdminError
 from segments.gateways.pinot.refusals import REFUSED, UNTRUSTED, UP
-from segments.mirror.cluster_mirrors import Fleet
+from segments.mirror.cluster_mirrors import ClusterMirrors
 from segments.mirror.pinot import PinotMirror
 from segments.models import AuditEvent, Cluster, Segment, Table
 from segments.services.clusters import clusters
@@ -150,7 +150,7 @@ def test_the_mirror_follows_a_real_controller_of_each_version(driven: Driven, tm
     more = {"zookeeper": controller.zookeeper} if way == "zookeeper" else {}
     assert added(controller, **(secret("admin") if controller.is_guarded else {}), **more).state == UP
     table, consumed = driven.offline_table("a"), driven.realtime_table()
-    fleet = Fleet(poll_s=0.05, make=lambda name: PinotMirror(name, health_s=0.3))
+    fleet = ClusterMirrors(poll_s=0.05, make=lambda name: PinotMirror(name, health_s=0.3))
     fleet.start()
     try:
         wait_until(lambda: rows(table.typed) == {"a": True} and len(rows(consumed.typed)) == 2, 90.0, "the first rows")

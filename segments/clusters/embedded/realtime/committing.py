@@ -27,7 +27,7 @@ from segments.services.realtime.completion.commit_end import end_writes
 from segments.services.realtime.completion.commit_file import CommitFile
 from segments.services.realtime.completion.committing_list import correct_list
 from segments.services.realtime.realtime_state import COMPLETION_TIME_KEY, completion_ms
-from segments.services.segments.segments import segment_record_cache
+from segments.services.segments.segments import cached_records
 from segments.services.tables.table_record import read_table_config
 from segments.services.upkeep.validation import CONSUMPTION as PREFIX
 from segments.store import paths
@@ -59,9 +59,7 @@ class Unfinished:
 
 def unfinished_commits(ctx: Context, table: TableName) -> list[Unfinished]:
     """Every segment of the table that is COMMITTING, with what it needs now."""
-    names = sorted(
-        s for s, seen in segment_record_cache(ctx, table).items() if seen.status == COMMITTING and is_llc_name(s)
-    )
+    names = sorted(s for s, seen in cached_records(ctx, table).items() if seen.status == COMMITTING and is_llc_name(s))
     if not names:
         return []
     ideal, node, *records = ctx.store.get_many(
