@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path
 from typing import Final
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
@@ -26,6 +27,7 @@ from segments.metrics.declared import (
     Gauge,
     Metric,
 )
+from segments.metrics.shared_folder import reading
 from segments.names import REALTIME, split_table_name
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
@@ -54,7 +56,7 @@ class RecordedValues(Collector):
 
     def collect(self) -> Iterator[Family]:
         """Every declared one, also those that nothing was recorded of."""
-        found = {family.name: family for family in _source().collect()}
+        found = {family.name: family for family in _recorded()}
         tables = frozenset(self._tables())
         for metric in METRICS:
             if not isinstance(metric, Gauge) and self._processes.intersection(metric.shown_by):
@@ -65,11 +67,13 @@ class RecordedValues(Collector):
         return iter(())
 
 
-def _source() -> Collector:
+def _recorded() -> list[Family]:
     folder = os.environ.get(SHARED_FOLDER)
     if not folder:
-        return RECORDED
-    return MultiProcessCollector(None, folder)  # type: ignore[no-untyped-call] # the library lacks the annotation
+        return list(RECORDED.collect())
+    with reading(Path(folder)):
+        shared = MultiProcessCollector(None, folder)  # type: ignore[no-untyped-call] # the library lacks the annotation
+        return list(shared.collect())  # type: ignore[no-untyped-call]
 
 
 def _shown(metric: Metric, family: Family | None, tables: frozenset[tuple[str, ...]]) -> Family:

@@ -19,6 +19,7 @@ from segments.domain.replacement.lineage import Lineage
 from segments.domain.segments import segment_metadata
 from segments.domain.tables.secret_masks import mask
 from segments.errors import PinotAdminError, Unavailable
+from segments.metrics import installation as metrics
 from segments.mirror import database
 from segments.mirror.documents import read_config, read_schema
 from segments.mirror.pending import Dirty, Pending, Work, pieces_of
@@ -95,15 +96,18 @@ class ClusterFollower:
                     synced = True
                     self._on_synced()
                 else:
-                    self._do(work)
+                    with metrics.MIRROR_SECONDS.timed(self._cluster.name):
+                        self._do(work)
                 self._report(next(iter(self._unreadable.values()), ""))
                 pause = _PAUSES_S[0]
             except Unavailable as error:
+                metrics.MIRROR_ERRORS.add(self._cluster.name)
                 log.warning("The mirror of %s waits: %s", self._cluster, error)
                 self._report(str(error))
                 self._pending.again(work, pause)
                 pause = min(pause * 2, _PAUSES_S[1])
             except Exception as error:
+                metrics.MIRROR_ERRORS.add(self._cluster.name)
                 log.exception("The mirror of %s could not follow; everything is read again.", self._cluster)
                 self._report(f"{type(error).__name__}; see the mirror's log.")
                 self._tables.clear()

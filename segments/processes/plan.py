@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from segments.domain.jobs.workers.pools import POOLS, PUSHES, Pool
 from segments.errors import InvalidInput
+from segments.metrics.declared import SHARED_FOLDER
 from segments.names import instance_name
 from segments.processes.child import ChildSpec, Timing
 from segments.processes.child_run import Command
@@ -29,6 +30,8 @@ from segments.store.on_zookeeper.closed_tree import close_server
 PROJECT = Path(__file__).resolve().parents[2]
 #: Settings that name an external part; that part is then not started here.
 EXTERNAL = ("ZOOKEEPER_URL", "REDIS_URL", "DATABASE_URL", "DEEP_STORE_URL")
+#: Below ``run``: what web, mirror and workers count.
+METRICS_FOLDER = "metrics"
 #: Of parts whose files nobody else ever needs; segments may go to a deep store that others read.
 _PRIVATE = 0o077
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - compared with, not bound to
@@ -203,13 +206,19 @@ class Planner:
             *("--timeout-keep-alive", "75"),
             # Live pages hold their connections open for ever; without a limit a stop would wait for them.
             *("--timeout-graceful-shutdown", "3"),
+            environment=self._counting(),
             probe=http_probe(self._host, self._ports.web, "/health/readiness"),
             alive=http_probe(self._host, self._ports.web, "/health/liveness", any_status=True),
             after=("zookeeper", "redis", "setup"),
         )
 
     def _mirror(self) -> ChildSpec:
-        return self._touching("mirror", "manage.py", "run_mirror", after=("zookeeper", "setup"))
+        after = ("zookeeper", "setup")
+        return self._touching("mirror", "manage.py", "run_mirror", after=after, environment=self._counting())
+
+    def _counting(self) -> dict[str, str]:
+        """Web, mirror and workers add up what they count; every one of them can show it."""
+        return {SHARED_FOLDER: str(self._data_dir / "run" / METRICS_FOLDER)}
 
     def _worker(self, pool: Pool) -> ChildSpec:
         return self._touching(
@@ -218,7 +227,7 @@ class Planner:
             # Processes can be ended one by one when their time is up; threads share one Spark.
             *("-P", pool.kind, "-c", str(pool.slots), "--without-gossip", "--without-mingle", "--loglevel", "info"),
             after=("zookeeper", "redis", "setup"),
-            environment=self._spark() if pool is PUSHES else {},
+            environment={**self._counting(), **(self._spark() if pool is PUSHES else {})},
         )
 
     def _spark(self) -> dict[str, str]:

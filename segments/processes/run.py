@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from segments.processes.machine.credentials import ADMIN_USER, Credentials, load
 from segments.processes.machine.java import find_java
 from segments.processes.machine.ports import Wanted, choose_ports
 from segments.processes.machine.private_folder import make_private
-from segments.processes.plan import Options, Plan, Planner
+from segments.processes.plan import METRICS_FOLDER, Options, Plan, Planner
 from segments.processes.supervisor import Callbacks, Supervisor
 
 #: Seconds that the guardian of a killed run may take to end what that run left.
@@ -46,6 +47,7 @@ def run_cluster(request: Request, environ: Mapping[str, str]) -> int:
         for name in ("run", "logs", "input", "deepstore", "servers"):
             (folder / name).mkdir(exist_ok=True, mode=0o700)
         wait_until_unlocked(folder / "run" / "guardian.lock", _GUARDIAN_WAIT_S)
+        shutil.rmtree(folder / "run" / METRICS_FOLDER, ignore_errors=True)  # counters begin again with their processes
         return _run(request, environ, began)
     finally:
         lock.release()

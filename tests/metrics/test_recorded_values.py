@@ -79,3 +79,28 @@ def test_recording_costs_less_than_ten_microseconds() -> None:
 
     best = min(timeit.repeat(lambda: servers.ROWS_CONSUMED.add("t_REALTIME", by=1000), number=2_000, repeat=5)) / 2_000
     assert best < 10e-6
+
+
+def test_files_of_many_processes_that_are_gone_are_folded_into_one_and_nothing_is_lost(tmp_path: Path) -> None:
+    """A hundred dead workers, made in one child by changing what it takes for its process id."""
+    folder = tmp_path / "shared"
+    environ = {**os.environ, declared.SHARED_FOLDER: str(folder)}
+    work = (
+        "import os; real = os.getpid()\n"
+        "from prometheus_client import values\n"
+        "pid = [0]\n"
+        "values.ValueClass = values.MultiProcessValue(lambda: pid[0])\n"
+        "from prometheus_client import metrics; metrics.values.ValueClass = values.ValueClass\n"
+        "from segments.metrics.servers import SEGMENT_BUILD_FAILURES as f, SEGMENT_BUILD_SECONDS as h\n"
+        "from segments.metrics.exposition import RecordedValues, render\n"
+        "for number in range(100):\n"
+        "    pid[0] = 5_000_000 + number; f.add('t_REALTIME'); h.observe(0.3, 't_REALTIME')\n"
+        "for _ in range(2):\n"
+        "    print(render(RecordedValues(['server'], lambda: [('t_REALTIME',)])).decode())\n"
+    )
+    page = subprocess.run(
+        [sys.executable, "-c", work], env=environ, check=True, capture_output=True, text=True
+    ).stdout.splitlines()
+    assert page.count(FAILURES + '{table="t_REALTIME"} 100.0') == 2
+    assert page.count('pinotadmin_segment_build_seconds_count{table="t_REALTIME"} 100.0') == 2
+    assert len(list(folder.glob("*.db"))) <= 4

@@ -227,6 +227,9 @@ def test_sums_of_a_table_stay_those_of_its_segments(world: World, cluster: Clust
             table.rows_visible,
             table.bytes_total,
             table.replicas_online,
+            table.segments_short,
+            table.segments_unserved,
+            table.segments_without_url,
         )
 
     def told(size: int) -> tuple[int, ...]:
@@ -235,7 +238,8 @@ def test_sums_of_a_table_stay_those_of_its_segments(world: World, cluster: Clust
         shown = [row for row in rows if row.is_visible]
         return (
             len(rows), len(shown), sum(row.total_docs or 0 for row in shown), sum(row.size_bytes or 0 for row in rows),
-            sum(row.replicas_online for row in rows),
+            sum(row.replicas_online for row in rows), sum(row.replicas_online < row.replicas_wanted for row in rows),
+            sum(not row.replicas_online for row in rows), sum(not row.download_url for row in rows),
         )  # fmt: skip
 
     entry = start_replace(world.ctx, TABLE, ["a"], ["b"], actor=ANN)

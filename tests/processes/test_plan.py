@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from segments.domain.jobs.workers.pools import POOLS
 from segments.errors import InvalidInput
 from segments.processes.machine.credentials import Credentials, load_credentials
 from segments.processes.machine.java import Java
@@ -50,6 +51,14 @@ def test_all_parts_are_there_and_know_what_they_need(tmp_path: Path) -> None:
     assert specs["server-2"].aliases == ("Server_127.0.0.1_8096",)
     assert specs["worker"].command.environment["JAVA_HOME"] == "/java"
     assert "JAVA_HOME" not in specs["passes"].command.environment
+
+
+def test_the_control_plane_counts_into_one_folder_and_each_server_for_itself(tmp_path: Path) -> None:
+    folders = {
+        spec.name: spec.command.environment.get("PROMETHEUS_MULTIPROC_DIR") for spec in make_plan(tmp_path).specs
+    }
+    assert {n for n, folder in folders.items() if folder} == {"web", "mirror", *(pool.name for pool in POOLS)}
+    assert {folder for folder in folders.values() if folder} == {str(tmp_path / "run" / "metrics")}
 
 
 def test_settings_reach_the_children_by_environment_only(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from segments.api.base import ApiView, int_param, text_param
 from segments.api.segments.segment_uploads import UploadView
 from segments.domain.realtime.completion import Answer, Kind
 from segments.errors import InvalidInput, PayloadTooLarge
+from segments.services.metrics.commits import count_message
 from segments.services.realtime.completion import protocol as completion
 from segments.services.realtime.completion.protocol import FAILED, Received
 
@@ -49,7 +50,9 @@ class CompletionMessage(_OfServers):
     def get(self, request: Request) -> Response:
         """What the server is to do."""
         received = _received(request, self.kind)
-        return _answered(completion.answer(self.ctx, received) if received is not None else FAILED)
+        answer = completion.answer(self.ctx, received) if received is not None else FAILED
+        count_message(self.ctx.cluster, self.kind, answer, received)
+        return _answered(answer)
 
 
 class CommitEnd(_OfServers):
@@ -69,9 +72,10 @@ class CommitEnd(_OfServers):
         """Takes ``metadata.properties`` and ``creation.meta`` as parts of a multipart body."""
         location, info = text_param(request, "location"), completion.read_parts(_parts(request))
         received = _received(request, Kind.COMMIT_END, location=location or "", info=info)
-        if received is None or location is None or info is None:
-            return _answered(FAILED)
-        return _answered(completion.answer(self.ctx, received))
+        is_whole = received is not None and location is not None and info is not None
+        answer = completion.answer(self.ctx, received) if is_whole and received is not None else FAILED
+        count_message(self.ctx.cluster, Kind.COMMIT_END, answer, received)
+        return _answered(answer)
 
 
 class SegmentUpload(_OfServers, UploadView):

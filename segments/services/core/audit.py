@@ -14,6 +14,7 @@ from django.db.models.sql import InsertQuery
 
 from segments.domain.tables.secret_masks import mask
 from segments.errors import PinotAdminError
+from segments.metrics import upkeep
 from segments.models import AuditEvent
 from segments.services.core.context import Actor, Context
 
@@ -31,6 +32,7 @@ def record(
     """Append one event. ``outcome`` is done, refused or failed; ``detail`` must be JSON-ready; secrets in it are
     masked.
     """
+    upkeep.CHANGES.add(action, outcome)
     event = cut(
         AuditEvent(
             actor=actor.name,

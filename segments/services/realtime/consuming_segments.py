@@ -25,6 +25,7 @@ from segments.domain.realtime.streams.stream_offset import Offset
 from segments.domain.segments.ideal_state import CONSUMING
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import PinotAdminError, StateConflict, Unavailable
+from segments.metrics import consumption as metrics
 from segments.names import TableName
 from segments.services.core.context import Context
 from segments.services.realtime.realtime_servers import tenant_servers
@@ -109,6 +110,8 @@ def ensure_consuming(
             update_transaction(ctx.store, job.writes)
             done.append(job.changes)
             if not job.is_cut:
+                metrics.REPAIRS.add(ctx.cluster, table.typed, by=sum(len(c.sentences) for c in done))
+                metrics.CONSUMPTION_DATA_LOSS.add(ctx.cluster, table.typed, by=sum(len(c.losses) for c in done))
                 return Ensured(job.ideal, tuple(done), tuple(job.cases), job.stream_error)
 
 

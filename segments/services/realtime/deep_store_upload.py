@@ -13,6 +13,7 @@ from segments.domain.segments import segment_metadata
 from segments.domain.segments.ideal_state import ONLINE
 from segments.domain.segments.segment_metadata import DONE, SegmentMetadata
 from segments.errors import PinotAdminError, StateConflict, Unavailable
+from segments.metrics import consumption as metrics
 from segments.names import TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
@@ -102,7 +103,9 @@ def try_upload(ctx: Context, table: TableName, segment: str, metadata: SegmentMe
             log.warning("Server %s did not upload %s of %s: %s", server, segment, table, error)
             why = f"{server} could not upload it: {error}"
             continue
+        metrics.DEEP_STORE_UPLOAD_RETRIES.add(ctx.cluster, table.typed, "success")
         return ""
+    metrics.DEEP_STORE_UPLOAD_RETRIES.add(ctx.cluster, table.typed, "error")
     return why
 
 

@@ -17,6 +17,7 @@ from segments.names import TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.engine.lineage import Decide, Start, Switch, Switched, switch_of
+from segments.services.metrics.steps import counted_step
 from segments.services.replacement import start_admission
 from segments.services.replacement.checks import snapshot_checks
 from segments.services.replacement.ends.end_readiness import EndRequest
@@ -56,7 +57,8 @@ def start_replace(
     counts = {"countFrom": len(segments_from), "countTo": len(segments_to)}
     lists = {"segmentsFrom": list(segments_from[:_LISTED]), "segmentsTo": list(segments_to[:_LISTED])}
     detail = {"entry": entry_id or "", **lists, **counts, **({"customMap": dict(custom_map)} if custom_map else {})}
-    with audit.recorded(ctx, actor, "startReplaceSegments", table.typed, **detail) as recorded:
+    recording = audit.recorded(ctx, actor, "startReplaceSegments", table.typed, **detail)
+    with counted_step(ctx, table, "start"), recording as recorded:
         replacement.check_request(segments_from, segments_to)
         declared = start_admission.read_declared(custom_map)
         notes = {ACTOR: actor.name, **declared.notes}
@@ -93,7 +95,8 @@ def end_replace(
     end. While it waits, the lease of the entry's client is kept.
     """
     asked = EndRequest(ctx, table, entry_id, tuple(segments_to), actor, override, progress, guard)
-    with audit.recorded(ctx, actor, "endReplaceSegments", table.typed, entry=entry_id) as recorded:
+    recording = audit.recorded(ctx, actor, "endReplaceSegments", table.typed, entry=entry_id)
+    with counted_step(ctx, table, "end"), recording as recorded:
         done = asked.until_files_stay(partial(_end, asked))
         recorded |= {**switch_detail(done), "cleanup": cleanup}
 
@@ -179,7 +182,8 @@ def revert(
         )
         return switch_of(decision, force=force, keeps_copies=keeps_copies)
 
-    return once_loaded(ctx, table, lambda: require_switched(ctx, table, decide, actor))
+    with counted_step(ctx, table, "revert"):
+        return once_loaded(ctx, table, lambda: require_switched(ctx, table, decide, actor))
 
 
 def require_switched(ctx: Context, table: TableName, decide: Decide, actor: Actor) -> Switched:

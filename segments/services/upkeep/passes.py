@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from segments.domain.upkeep.findings import Found
 from segments.errors import NotFound
+from segments.metrics import upkeep as metrics
 from segments.models import PassRun
 from segments.names import TableName, split_table_name
 from segments.secret_texts import mask_text
@@ -65,6 +66,8 @@ def run_scheduled(ctx: Context, one: TablePass) -> list[str]:
 
 def _run(ctx: Context, name: str, parts: Sequence[TablePass], table: TableName | None) -> list[str]:
     sentences: list[str] = []
+    for one in parts:
+        metrics.PASS_RUNS.add(one.name)
     for each in [table] if table else all_tables(ctx):
         mine = [one for one in parts if one.table_type in (None, each.type)]
         sentences += _run_over(ctx, name, mine, each) if mine else []
@@ -81,12 +84,15 @@ def _run_over(ctx: Context, name: str, parts: Sequence[TablePass], table: TableN
             if not is_free:
                 sentences.append(f"{name} is at work on {table} already.")
                 continue
+            metrics.PASS_TABLES.add(one.name)
             try:
-                sentences += one.run(ctx, table)
+                with metrics.PASS_SECONDS.timed(one.name):
+                    sentences += one.run(ctx, table)
             except NotFound as error:
                 sentences.append(error.message)
             except Exception as error:
                 log.exception("%s failed on %s", one.name, table)
+                metrics.PASS_ERRORS.add(ctx.cluster, table.typed, one.name)
                 sentences.append(mask_text(f"{name} failed on {table}: {error}"))
                 succeeded = False
     _remember(ctx, name, table, started, sentences, succeeded)

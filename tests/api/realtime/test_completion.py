@@ -15,6 +15,7 @@ from django.test import Client
 from segments import wiring
 from segments.models import AuditEvent
 from segments.segmentfile.format.info import find_files
+from segments.services.metrics.page import control_page
 from segments.store import paths
 from tests.services.realtime_world import TABLE, RealtimeWorld
 from tests.services.spoken import build, instance
@@ -68,6 +69,9 @@ def test_a_commit_over_http(world: RealtimeWorld, http: Client, tmp_path: Path) 
     assert told["status"] == "COMMIT_SUCCESS"
     assert world.fields(segment)["segment.size.in.bytes"] == "77"
     assert [f.name for f in world.ctx.deep_store.files("t")] == [segment]
+    metrics = control_page().decode()
+    assert 'pinotadmin_segment_completion_messages_total{answer="COMMIT_CONTINUE",message=' in metrics
+    assert "pinotadmin_segments_committed_total{" in metrics
     assert http.get("/segmentConsumed", said(world, 2)).status_code == 200
     assert AuditEvent.objects.count() == before
 

@@ -15,6 +15,7 @@ from segments.clusters.embedded.segments import restored_files
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.segments.archive import Outcome
 from segments.errors import NotFound, PinotAdminError
+from segments.metrics import replacement as metrics
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
 from segments.services.engine.segments import Deletion
@@ -48,6 +49,7 @@ def remove(
         seen = observe(ctx, table)
         locked = sorted(set(segments) & guarded(seen, exclusive=exclusive)) if guard else []
         if locked:
+            metrics.BLOCKED_DELETES.add(ctx.cluster, table.typed)
             raise blocked(table, locked)
         if lost := _lost(ctx, table, segments, failed, force):
             raise last_copies.lost(table, lost)

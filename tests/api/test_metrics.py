@@ -1,0 +1,128 @@
+"""/metrics of the web process: the state of tables and partitions from their rows, and what services counted."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from segments.clusters.embedded.engine.lineage import EmbeddedLineageEngine
+from segments.errors import Unavailable
+from segments.models import Cluster, LagSample
+from segments.services.metrics.page import control_page
+from tests.api.cluster import ApiCluster
+from tests.factories import make_entry, make_segments, make_table
+
+pytestmark = pytest.mark.django_db
+PAUSELESS = {"ingestionConfig": {"streamIngestionConfig": {"pauselessConsumptionEnabled": True}}}
+
+
+def lines_of(page: bytes) -> dict[str, float]:
+    """{line without its value: value}"""
+    lines = [line.rpartition(" ") for line in page.decode().splitlines() if line and not line.startswith("#")]
+    assert len({name for name, _, _ in lines}) == len(lines), "a line comes twice"
+    return {name: float(value) for name, _, value in lines}
+
+
+def of(name: str, table: str, cluster: str = "pinotadmin", **labels: str) -> str:
+    """The line of a table's figure."""
+    pairs = sorted({"cluster": cluster, "table": table, **labels}.items())
+    inside = ",".join(f'{key}="{value}"' for key, value in pairs)
+    return f"pinotadmin_{name}{{{inside}}}"
+
+
+def test_the_sums_of_a_tables_row_are_its_figures_and_two_clusters_may_have_the_same_table() -> None:
+    other = Cluster.objects.create(name="prod", kind=Cluster.Kind.PINOT)
+    make_table(
+        "t_REALTIME", segments_total=10, segments_in_error=3, segments_unrecoverable=1, segments_short=4,
+        segments_unserved=2, segments_without_url=5, segments_committing=2, consuming_segments=2,
+        pause={"paused": True}, config=PAUSELESS,
+    )  # fmt: skip
+    make_table("t_REALTIME", cluster=other, segments_total=0)
+    make_table("o_OFFLINE", segments_total=7)
+    lines = lines_of(control_page())
+    wanted = {
+        "segments_in_error_state": 3, "pauseless_segments_in_error_count": 3, "segments_with_less_replicas": 4,
+        "pauseless_segments_in_unrecoverable_error_count": 1, "percent_segments_available": 80,
+        "segments_missing_download_url": 5, "committing_segment_count": 2, "consuming_segments": 2,
+        "table_consumption_paused": 1, "pauseless_consumption_enabled": 1, "segment_count_including_replaced": 10,
+        "percent_of_replicas": 100, "replication_from_config": 2,
+    }  # fmt: skip
+    assert {name: lines[of(name, "t_REALTIME")] for name in wanted} == wanted
+    assert lines[of("pauseless_consumption_enabled", "t_REALTIME", "prod")] == 0
+    assert lines[of("percent_segments_available", "t_REALTIME", "prod")] == 100
+    assert of("consuming_segments", "o_OFFLINE") not in lines
+
+
+def test_lag_is_that_of_the_newest_sample_and_an_old_one_says_nothing() -> None:
+    table, now = make_table("t_REALTIME"), timezone.now()
+    for partition, seconds, messages in ((0, 100, 9), (0, 30, 7), (1, 900, 50)):
+        LagSample.objects.create(
+            table=table, partition=partition, at=now - timedelta(seconds=seconds), messages=messages, behind_ms=1500
+        )
+    lines = lines_of(control_page())
+    assert lines[of("max_records_lag", "t_REALTIME", partition="0")] == 7
+    assert lines[of("max_record_availability_lag_seconds", "t_REALTIME", partition="0")] == 1.5
+    assert of("max_records_lag", "t_REALTIME", partition="1") not in lines
+
+
+def test_partitions_that_nothing_consumes_are_counted_unless_the_table_is_paused() -> None:
+    for name, pause in (("t_REALTIME", {}), ("u_REALTIME", {"paused": True})):
+        table = make_table(name, pause=pause)
+        make_segments(table, "t__0__0__20260101T0000Z", partition=0)
+        make_segments(table, "t__0__1__20260101T0000Z", partition=0, is_consuming=True)
+        make_segments(table, "t__1__0__20260101T0000Z", partition=1)
+    lines = lines_of(control_page())
+    assert lines[of("missing_consuming_segment_total_count", "t_REALTIME")] == 1
+    assert lines[of("missing_consuming_segment_total_count", "u_REALTIME")] == 0
+
+
+def test_entries_are_counted_by_state_with_the_age_of_the_oldest_that_runs() -> None:
+    table = make_table()
+    make_entry(table, "a")
+    make_entry(table, "b", "IN_PROGRESS")
+    lines = lines_of(control_page())
+    assert lines[of("lineage_entries", "flights_OFFLINE", state="COMPLETED")] == 1
+    assert 299 < lines[of("lineage_oldest_in_progress_seconds", "flights_OFFLINE")] < 400
+
+
+def test_the_number_of_queries_does_not_grow_with_tables_or_segments(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    for number in range(20):
+        make_segments(make_table(f"t{number}_REALTIME"), *(f"s{i}" for i in range(20)), partition=0)
+    control_page()
+    with django_assert_num_queries(9):
+        control_page()
+
+
+def test_steps_of_replacements_are_counted_as_done_refused_or_failed(
+    cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.create()
+    make_table("t_OFFLINE", cluster=Cluster.objects.get_or_create(name="test")[0])
+    names = ("segment_replacements_total", "segment_replacement_refusals_total")
+    done, refused = (of(name, "t_OFFLINE", "test", step="start") for name in names)
+    failed = of("num_start_replace_failure_total", "t_OFFLINE", "test")
+    before = lines_of(control_page())
+    start = "/segments/t/startReplaceSegments?type=OFFLINE"
+
+    def ask(*names: str) -> int:
+        return cluster.http.post(start, {"segmentsFrom": [], "segmentsTo": names}, "application/json").status_code
+
+    assert (ask("a"), ask("b", "b")) == (200, 400)
+    monkeypatch.setattr(EmbeddedLineageEngine, "start", lambda *_: (_ for _ in ()).throw(Unavailable("gone")))
+    assert ask("c") == 503
+    after = lines_of(control_page())
+    assert [after[line] - before.get(line, 0.0) for line in (done, refused, failed)] == [1, 1, 1]
+
+
+def test_metrics_need_credentials_unless_the_setting_opens_them(cluster: ApiCluster) -> None:
+    assert Client().get("/metrics").status_code == 401
+    page = cluster.as_user("reader").get("/metrics")
+    assert page.status_code == 200
+    assert page["Content-Type"].startswith("text/plain; version=")
+    assert b"python_info" in page.content
