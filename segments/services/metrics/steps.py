@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Literal
@@ -24,7 +23,7 @@ _FAILURES: Final = {
 @contextmanager
 def counted_step(ctx: Context, table: TableName, step: Step) -> Iterator[None]:
     """Count what the block does as done, refused or failed; the time of a step that was done."""
-    labels, began = (ctx.cluster, table.typed), time.perf_counter()
+    labels, began = (ctx.cluster, table.typed), ctx.timer.seconds()
     try:
         yield
     except PinotAdminError as error:
@@ -37,4 +36,4 @@ def counted_step(ctx: Context, table: TableName, step: Step) -> Iterator[None]:
         _FAILURES[step].add(*labels)
         raise
     metrics.REPLACEMENTS.add(*labels, step)
-    metrics.SECONDS.observe(time.perf_counter() - began, *labels, step)
+    metrics.SECONDS.observe(ctx.timer.seconds() - began, *labels, step)
