@@ -1,5 +1,5 @@
 """Django's ASGI handler with the whole request, signals and middleware included, on one thread of a lasting pool, and
-the short way of ``segments.api.fast_path`` beside it.
+and next to it the short way of ``segments.api.fast_path``.
 
 Django itself moves between event loop and threads for every synchronous middleware and for its signals, and makes a new
 thread, and so a new database connection, per request: 7 ms of a request that does nothing. ``bench/lineage.py`` prints

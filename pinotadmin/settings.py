@@ -97,7 +97,7 @@ PORT = _int("PINOTADMIN_PORT", 9000)
 BIND_HOST = _text("PINOTADMIN_BIND_HOST", HOST)
 #: Secret of the cluster's own processes; empty: they can not talk to one another.
 CLUSTER_SECRET = _text("PINOTADMIN_CLUSTER_SECRET", "")
-#: Folders that pushes may read, beside DATA_DIR/input.
+#: Folders that pushes may read, besides DATA_DIR/input.
 INPUT_ROOTS = [str(DATA_DIR / "input"), *(p for p in _text("PINOTADMIN_INPUT_ROOTS", "").split(os.pathsep) if p)]
 #: Folders below which stream configs may name files, such as certificates; DATA_DIR/stream-files when none is given.
 STREAM_FILE_ROOTS = [
@@ -106,7 +106,7 @@ STREAM_FILE_ROOTS = [
 #: Addresses below which URI and metadata pushes may name files, separated by spaces; empty: this machine, when it
 #: serves itself only.
 URI_PUSH_ROOTS = _text("PINOTADMIN_URI_PUSH_ROOTS", "").split()
-#: What stream configs may name beside the installation's own Kafka and Redis: host, host:port or *.domain[:port],
+#: What stream configs may name besides the installation's own Kafka and Redis: host, host:port or *.domain[:port],
 #: separated by spaces, and addresses for registries; empty as above.
 KAFKA_ROOTS = _text("PINOTADMIN_KAFKA_ROOTS", "").split()
 REDIS_ROOTS = _text("PINOTADMIN_REDIS_ROOTS", "").split()

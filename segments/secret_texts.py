@@ -36,7 +36,7 @@ _SECRET_ENDS: Final = ("token", "tokens", "pwd", "saskey")
 _OPEN_LOGIN: Final = frozenset(
     ("mechanism", "mechanisms", "username", "kerberosservicename", "kerberosprincipal", "enabledmechanisms")
 )
-#: Parameters of addresses that prove something, beside those that are named as keys are.
+#: Parameters of addresses that prove something, besides those that are named as keys are.
 _SECRET_PARAMETERS: Final = frozenset(("sig", "pass"))
 _OTHERS: Final = re.compile(r"[^a-z0-9]")
 #: Ends what may be an address within a text.

@@ -155,7 +155,7 @@ def run_push(push_id: str) -> str:
     except StateConflict as error:
         sentence = str(error)
     except TimeIsUp:
-        sentence = push_session.take_away(
+        sentence = push_session.revoke_lease(
             ctx, push_id, owner, f"An attempt took longer than {limit_s / 3600:g} h and was given up."
         )
     log.info("%s", sentence)

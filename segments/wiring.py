@@ -217,7 +217,7 @@ def column_profiles(ctx: Context) -> ProfileReader | None:
 
 
 def stream_access() -> StreamAccess:
-    """Where this installation's streams are, and what a table's stream config may name beside them."""
+    """Where this installation's streams are, and what a table's stream config may name besides them."""
     return streams.stream_access(
         settings.REDIS_URL,
         settings.KAFKA_BOOTSTRAP,

@@ -1,4 +1,4 @@
-"""Runs something once beside whatever else a process does, where a failure is worth a line in the log
+"""Runs something once in the background of a process, where a failure is worth a line in the log
 and nothing more.
 """
 

@@ -17,7 +17,8 @@ MAX_SQL_LENGTH: Final = 1_000_000
 MAX_TOKENS: Final = 30_000
 #: Brackets within brackets.
 MAX_DEPTH: Final = 40
-#: Tokens that the parser may read a second time, beside one for each. It reads names of types twice per level, and so 2
+#: Tokens that the parser may read a second time, in addition to one for each. It reads names of types twice per level,
+#: and so 2
 #: ** levels times.
 _MORE_READ_AGAIN: Final = 5_000
 _OPENING: Final = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})

@@ -40,7 +40,7 @@ REPAIRS: Final = Counter(
     realtime_only=True,
 )  # fmt: skip
 REINGESTIONS_STARTED: Final = Counter(
-    "reingestions_started", "Reingestions that servers were told to run, by a pass or a person.", OF_TABLE,
+    "reingestions_started", "Reingestions that servers were asked to run, by a pass or a person.", OF_TABLE,
     shown_by=(WEB, WORKER), realtime_only=True,
 )  # fmt: skip
 

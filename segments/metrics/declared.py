@@ -156,7 +156,7 @@ class Histogram(Metric):
 
 @dataclass(frozen=True, eq=False)
 class Gauge(Metric):
-    """A state of the moment, computed by a collector when it is asked for; no process keeps it."""
+    """A state of the moment, computed by a collector when it is scraped; no process keeps it."""
 
     shown_by: tuple[str, ...] = (WEB,)
 

@@ -1,4 +1,4 @@
-"""The mirror of one Pinot cluster, beside the others: it is connected, checked, followed, and waited for when it is
+"""The mirror of one Pinot cluster, next to the others: it is connected, checked, followed, and waited for when it is
 unreachable, each time reported.
 
 Two threads: one follows tables, one asks the controller how it is. What either meets is in the cluster's row; neither

@@ -75,7 +75,7 @@ class Cluster(models.Model):
     )
     tls_insecure = models.BooleanField(default=False, help_text="Certificates are not checked")
     configured_at = models.DateTimeField(
-        null=True, blank=True, help_text="Last change of what is above; connections are made anew then"
+        null=True, blank=True, help_text="Last change of what is above; connections are then made again"
     )
     state = models.CharField(max_length=16, choices=State, default=State.UNKNOWN)
     state_since = models.DateTimeField(null=True, blank=True)

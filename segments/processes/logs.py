@@ -9,7 +9,7 @@ import threading
 from io import FileIO
 from pathlib import Path
 
-#: Bytes of one log file; one older file of that size is kept beside it.
+#: Bytes of one log file; one older file of that size is kept next to it.
 LOG_LIMIT = 5_000_000
 _COLOURS = (36, 33, 35, 32, 34, 96, 93, 95, 92, 94)
 _WIDTH = 10

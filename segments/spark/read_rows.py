@@ -181,10 +181,10 @@ def _parse_csv(
 
 
 def _trimmed(table: pa.Table, data: bytes, reader: ReaderSpec) -> pa.Table:
-    """Spaces around values removed, if any delimiter or line end has a space beside it."""
+    """Spaces around values removed, if any delimiter or line end has a space next to it."""
     mark = reader.delimiter.encode()
-    beside = (mark + b" ", b" " + mark, b"\n ", b" \n", b" \r")
-    if not reader.trim or b" " not in data or not any(b in data for b in beside):
+    spaced = (mark + b" ", b" " + mark, b"\n ", b" \n", b" \r")
+    if not reader.trim or b" " not in data or not any(b in data for b in spaced):
         return table
     for at, column in enumerate(table.schema):
         if pa.types.is_string(column.type):

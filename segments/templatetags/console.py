@@ -35,7 +35,7 @@ _NOTHING: Final = SafeString('<span class="muted">-</span>')
 
 @register.simple_tag
 def icon(name: str) -> SafeString:
-    """A symbol of icons.svg; decorative: the text beside it says the same."""
+    """A symbol of icons.svg; decorative: the text next to it says the same."""
     return format_html(
         '<svg class="icon icon-{}" aria-hidden="true"><use href="{}#{}"></use></svg>',
         name,
@@ -107,7 +107,7 @@ def act(
     ident: str = "",
     needs: str = "change",
 ) -> SafeString:
-    """A button that leads to an operation, disabled while the page's cluster can not be asked for it. ``kind``: main,
+    """A button that leads to an operation, disabled while the page's cluster can not do it. ``kind``: main,
     small or danger.
 
     ``submit``: it submits the form around it instead, to that address or, when empty, to the form's own. ``needs`` as
@@ -199,7 +199,7 @@ def millis(value: float | None) -> SafeString:
 
 @register.filter
 def moment(value: datetime | int | None) -> SafeString:
-    """A time (or epoch ms): UTC ISO text, with how long ago beside it."""
+    """A time (or epoch ms): UTC ISO text, followed by how long ago."""
     when = _datetime(value)
     if when is None:
         return _NOTHING

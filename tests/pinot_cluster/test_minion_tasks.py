@@ -103,7 +103,7 @@ def test_a_scheduler_that_is_off_and_one_that_does_not_know_are_distinguished(
     fake.breaks = {"scheduler/information"}
     found = read_tasks(pinot.ctx)
     assert (found.scheduler, found.schedules[0].is_registered, bool(found.schedules[0].next_at)) == ("on", True, False)
-    assert any("can not tell when schedules run" in n and "reference chain" not in n for n in found.notes)
+    assert any("does not say when schedules run" in n and "reference chain" not in n for n in found.notes)
     fake.jobs, fake.breaks = None, set()
     off = read_tasks(pinot.ctx)
     assert off.scheduler == "off"

@@ -49,7 +49,7 @@ def test_a_force_commit_leaves_nothing_behind_and_says_which_messages_gave_no_ro
     assert (settled.partition, settled.start, settled.end, settled.offsets) == (0, "0", "6", ["0", "1", "2"])
 
 
-def test_what_was_committed_while_the_web_process_was_away_comes_from_the_disk_of_the_restarted_server(
+def test_what_was_committed_while_the_web_process_was_down_comes_from_the_disk_of_the_restarted_server(
     world: ConsumingWorld,
 ) -> None:
     world.reports.is_unreachable = True

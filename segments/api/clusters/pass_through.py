@@ -36,7 +36,7 @@ from segments.services.core.streaming import in_threads
 from segments.services.tables import schemas, tables
 
 _READS: Final = ("GET", "HEAD", "OPTIONS")
-#: Headers that go on to Pinot, beside those that begin with ``pinot-``. All else stays here: credentials, cookies,
+#: Headers that go on to Pinot, besides those that begin with ``pinot-``. All else stays here: credentials, cookies,
 #: hosts.
 _SENT: Final = frozenset(
     ("content-type", "accept", "if-match", "if-none-match", "database", "upload-type", "download-uri", "crypter")

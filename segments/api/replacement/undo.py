@@ -30,8 +30,8 @@ class UndoRollback(ApiView):
         """Bring back what the rollback of this entry removed, all of its steps in one switch; with dryRun=true only
         say so.
 
-        Possible while the files of deleted segments are kept. 409 when newer data would be seen beside it, unless
-        force=true.
+        Possible while the files of deleted segments are kept. 409 when newer data would be seen together with it,
+        unless force=true.
         """
         reason = read_body(request, ReasonBody, optional=True).reason or ""
         if bool_param(request, "dryRun"):

@@ -60,7 +60,7 @@ class RestoreSegments(ApiView):
 
         "files": kept files as listed, where another than the newest version is wanted. A name that exists again is
         refused, unless "overwrite" says that the kept version takes its place; the present one is then kept in turn.
-        What a replacement removed does not come back beside what stands for it now: with "switch" that is hidden in
+        What a replacement removed does not come back next to what stands for it now: with "switch" that is hidden in
         the same step. "force" passes over newer other data.
         """
         names, body = _names(request, may_name_files=True)

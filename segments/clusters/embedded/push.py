@@ -81,8 +81,8 @@ def _register_batch(
 
 
 def _bring_in(ctx: Context, table: TableName, push_id: str, one: Built, *, is_refresh: bool) -> None:
-    """Move the tar from staging to its place; beside its place while an older segment of that name is being served from
-    there.
+    """Move the tar from staging to its place; next to its place while an older segment of that name is being served
+    from there.
     """
     staged, place = staged_and_place(ctx, table, one)
     if ctx.deep_store.move(tar_path(push_id, one.ordinal), staged if is_refresh else place):

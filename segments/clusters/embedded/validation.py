@@ -1,4 +1,4 @@
-"""What the validation pass does on the embedded cluster beside comparing records: deletions, and places of files."""
+"""What the validation pass does on the embedded cluster besides comparing records: deletions, and places of files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the validation pass does on a real Pinot beside comparing records: it finds partitions that stand still and
+"""What the validation pass does on a real Pinot besides comparing records: it finds partitions that stand still and
 rollbacks that stopped half-way, and removes what we keep beyond its time.
 
 Consumption is not repaired from here: Pinot's own validation does that, every hour by default, and can be asked to run

@@ -24,7 +24,7 @@ _KINDS: Final[dict[str, tuple[str, str]]] = {
     "no-file": ("File missing", "segment"),
     "stale-push": ("Replacement unfinished", "entry"),
     "few-servers": ("Too few servers", "servers"),
-    "store-away": ("Deep store unreachable", "passes"),
+    "deep-store-unreachable": ("Deep store unreachable", "passes"),
     "pass-failed": ("Pass failed", "passes"),
     "push-blocked": ("Push blocked", "push"),
     "push-failed": ("Push failed", "push"),

@@ -89,7 +89,7 @@ def plan_query(
     """Plan one query; raises QueryRejected with Pinot's error code.
 
     ``options`` go before those in the text; ``now`` (milliseconds) makes now() and ago() the same on the broker and all
-    servers. ``time_filter`` is one side's share of a hybrid table, beside the query's own WHERE.
+    servers. ``time_filter`` is one side's share of a hybrid table, in addition to the query's own WHERE.
     """
     statement = parse_select(sql)
     merged = {**statement.options, **(options or {})}

@@ -45,5 +45,5 @@ def warm_up() -> None:
 
 
 def warm_up_soon() -> threading.Thread:
-    """The same beside whatever else the process does; a failure is logged, and queries would report it too."""
+    """The same in the background; a failure is logged, and queries would report it too."""
     return run_in_background("query-warm-up", warm_up, "The query engine could not be warmed up.")

@@ -9,7 +9,7 @@ from segments.dataplane.query.merge import ResultTable
 
 
 class Figures(TypedDict, total=False):
-    """What is reported of a query beside its answer; times in milliseconds."""
+    """What is reported of a query along with its answer; times in milliseconds."""
 
     servers_queried: int
     servers_responded: int

@@ -46,5 +46,5 @@ def warm_up() -> None:
 
 
 def warm_up_soon() -> threading.Thread:
-    """The same beside whatever else the process does; a failure is logged; real messages would show it too."""
+    """The same in the background; a failure is logged; real messages would show it too."""
     return run_in_background("decode-warm-up", warm_up, "Decoding could not be warmed up.")

@@ -14,7 +14,7 @@ from segments.errors import InvalidInput
 from segments.names import split_table_name
 from segments.secret_texts import MASK, mask_text
 
-#: Parts of a request's body that are table configs, beside the body itself.
+#: Parts of a request's body that are table configs, besides the body itself.
 _CONFIGS: Final = ("tableConfig", "offline", "realtime")
 #: First parts of paths that take files, in which nothing is masked.
 OF_FILES: Final = ("segments", "v2", "ingestFromFile", "segmentUpload", "segmentCommit", "segmentCommitEndWithMetadata")

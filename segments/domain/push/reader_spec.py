@@ -30,7 +30,7 @@ class ReaderSpec:
 
     ``header``: column names when the file has none (or, with ``skip_header``, instead of its own); None: the first line
     names them. ``multi_value``: delimiter inside multi-value columns, None: never split. ``null_string`` reads as null,
-    beside empty text.
+    besides empty text.
     """
 
     format: str

@@ -9,7 +9,7 @@ from typing import Final
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import StateConflict
 
-#: Segments named in the sentence, and in the data beside it.
+#: Segments named in the sentence, and in the data with it.
 _SHOWN: Final = 3
 _LISTED: Final = 100
 

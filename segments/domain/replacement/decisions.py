@@ -57,7 +57,9 @@ def check_request(segments_from: Sequence[str], segments_to: Sequence[str]) -> N
             raise InvalidInput(f"'{name}' names {_listing(twice)} more than once.", remedy="Name every segment once.")
     both = sorted(set(segments_from) & set(segments_to))
     if both:
-        raise InvalidInput(f"{_listing(both)} can not be replaced by itself.", remedy="Give new segments new names.")
+        raise InvalidInput(
+            f"{_listing(both)} can not be replaced by the same name.", remedy="Give new segments new names."
+        )
 
 
 def start(lineage: Lineage, wanted: Replacement, *, entry_id: str, ideal: Collection[str], now_ms: int) -> Decision:

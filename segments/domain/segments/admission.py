@@ -96,7 +96,7 @@ def check_existing(
     if wanted.if_match is not None and wanted.if_match.strip().strip('"') != str(old.crc):
         raise PreconditionFailed(
             f"Segment '{segment}' of table '{table}' has CRC {old.crc}, not {wanted.if_match} as If-Match asks.",
-            remedy="Read the record again and decide afresh.",
+            remedy="Read the record again and decide again.",
         )
     if wanted.is_protected and old.upload_lock_ms is not None and now_ms - old.upload_lock_ms < lock_ms:
         raise another_upload(table, segment)
@@ -209,8 +209,8 @@ def quota_bytes(config: TableConfig) -> int | None:
 
 
 def check_quota(config: TableConfig, kept_bytes: int, incoming_bytes: int) -> None:
-    """``kept_bytes`` is what stays beside the incoming segments, hidden snapshots included (rule `declared-size-fits`).
-    Raises Forbidden.
+    """``kept_bytes`` is what stays next to the incoming segments, hidden snapshots included (rule
+    `declared-size-fits`). Raises Forbidden.
     """
     allowed = quota_bytes(config)
     if allowed is not None and kept_bytes + incoming_bytes > allowed:

@@ -1,7 +1,7 @@
 """What is kept of a deleted segment, so that it can come back exactly: its record, where its tar is, who deleted it,
 until when.
 
-The tar is kept where Pinot keeps it, ``Deleted_Segments/<raw table>/<file>``; the rest beside it as one small JSON
+The tar is kept where Pinot keeps it, ``Deleted_Segments/<raw table>/<file>``; the rest next to it as one small JSON
 document under the same file name in ``Deleted_Records/<raw table>/``. Both age by the file's name or time (rule
 `pinot-layout`).
 """
@@ -18,7 +18,7 @@ from segments.domain.replacement.undo.return_rule import Obstacle
 from segments.domain.segments.segment_metadata import COMPLETED_STATUSES, SegmentMetadata, from_record
 from segments.errors import RecordCorrupt
 
-#: Folder of the documents in the deep store, beside Pinot's ``Deleted_Segments``.
+#: Folder of the documents in the deep store, next to Pinot's ``Deleted_Segments``.
 RECORDS: Final = "Deleted_Records"
 #: Key of a table's ``customConfigs``: copies of a Pinot's segments are kept before they are deleted through us.
 KEEP_COPIES: Final = "pinotadmin.deletion.keepCopies"

@@ -14,7 +14,7 @@ OFFLINE: Final = "OFFLINE"
 ERROR: Final = "ERROR"
 #: A replica in one of these answers queries.
 SERVING: Final = frozenset({ONLINE, CONSUMING})
-#: Beside a replica's state in CURRENTSTATES: the CRC of what it serves. Ours; absent from what a foreign server
+#: Next to a replica's state in CURRENTSTATES: the CRC of what it serves. Ours; absent from what a foreign server
 #: reports.
 SEGMENT_CRC: Final = "PINOTADMIN_SEGMENT_CRC"
 #: From this number of rows on the record is written compressed, as Pinot does.

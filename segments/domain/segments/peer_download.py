@@ -1,4 +1,4 @@
-"""Where servers can fetch a table's segments beside the deep store: from one another, and what its config must say for
+"""Where servers can fetch a table's segments besides the deep store: from one another, and what its config must say for
 that. Pure.
 """
 

@@ -21,7 +21,7 @@ _STRUCTURE: Final = frozenset((
     (), ("tableIndexConfig",), ("ingestionConfig",), ("ingestionConfig", "streamIngestionConfig"),
     ("ingestionConfig", "batchIngestionConfig"), ("metadata",), ("task",), ("task", "taskTypeConfigsMap"),
 ))  # fmt: skip
-#: Settings that may change beside a secret that is kept hold one of these words and none of the next ones: they say
+#: Settings that may change next to a secret that is kept hold one of these words and none of the next ones: they say
 #: when and how much, never where a connection goes, how it is proven or who makes it.
 _HARMLESS: Final = (
     "flush",

@@ -1,4 +1,4 @@
-"""Table config: the keys this project uses, each beside its default and unit; everything else is carried through
+"""Table config: the keys this project uses, each next to its default and unit; everything else is carried through
 unread.
 """
 

@@ -1,4 +1,4 @@
-"""What streams are opened with: the installation's own brokers, and what a table's config may name beside them."""
+"""What streams are opened with: the installation's own brokers, and what a table's config may name besides them."""
 
 from __future__ import annotations
 

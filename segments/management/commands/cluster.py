@@ -138,13 +138,15 @@ def _add_connection(parser: argparse.ArgumentParser, *, is_new: bool) -> None:
     parser.add_argument(
         "--zookeeper-user",
         metavar="USER",
-        help="of a digest login, or sasl:USER (DIGEST-MD5); its password is asked for, or named by the next two",
+        help="of a digest login, or sasl:USER (DIGEST-MD5); prompts for its password unless the next two name it",
     )
     parser.add_argument("--zookeeper-secret-env", metavar="NAME", help="environment variable that holds the password")
     parser.add_argument("--zookeeper-secret-file", metavar="PATH", help="file that holds the password")
     parser.add_argument("--deep-store", metavar="URL", help="where pushes put segments (default: each is uploaded)")
     parser.add_argument(
-        "--auth", metavar="basic:USER|bearer|none", help="the secret is asked for, or named by the next two"
+        "--auth",
+        metavar="basic:USER|bearer|none",
+        help="you are prompted for the secret unless the next two name it",
     )
     parser.add_argument(
         "--secret-env", metavar="NAME", help="environment variable of web, worker and mirror that holds the secret"

@@ -108,7 +108,7 @@ class _Remote:
 
 
 def _start_here(text: str, reason: str, override: str = "", overwrite: bool = False) -> Callable[[], dict[str, Any]]:
-    from segments import wiring  # heavy, and not needed beside a running `up`
+    from segments import wiring  # heavy, and not needed next to a running `up`
     from segments.services.core.context import Actor
     from segments.services.jobs.queue import enqueue_push
     from segments.services.push.pushes import create_push

@@ -1,4 +1,4 @@
-"""``manage.py segment inspect|verify|rows|convert PATH``: the segment tool beside the other commands."""
+"""``manage.py segment inspect|verify|rows|convert PATH``: the segment tool as a command."""
 
 from __future__ import annotations
 

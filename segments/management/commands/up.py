@@ -18,7 +18,7 @@ from segments.processes.run import Request, run_cluster
 
 
 def default_data_dir() -> Path:
-    """PINOTADMIN_DATA_DIR, else ``.pinotadmin`` beside manage.py."""
+    """PINOTADMIN_DATA_DIR, else ``.pinotadmin`` next to manage.py."""
     return Path(os.environ.get("PINOTADMIN_DATA_DIR") or PROJECT / ".pinotadmin")
 
 
@@ -96,7 +96,7 @@ class Command(BaseCommand):
         parser.add_argument("--demo", action="store_true", help="fill the cluster with the demo once it is healthy")
         parser.add_argument(
             "--input-root", type=Path, action="append", default=[], metavar="DIR",
-            help="a folder that pushes may read, beside those of PINOTADMIN_INPUT_ROOTS; repeat",
+            help="a folder that pushes may read, besides those of PINOTADMIN_INPUT_ROOTS; repeat",
         )  # fmt: skip
 
         parser.add_argument(

@@ -11,7 +11,7 @@ from segments.errors import InvalidInput
 
 #: Whose content is small and secret enough to be checked file by file; nobody else reaches what lies in the others.
 _WHOLE: Final = ("logs", "run", "zookeeper", "redis")
-#: Made before SQLite makes it, which would let everybody read; what SQLite puts beside it has the same mode.
+#: Made before SQLite makes it, which would let everybody read; what SQLite puts next to it has the same mode.
 DATABASE: Final = "db.sqlite3"
 
 

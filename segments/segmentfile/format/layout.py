@@ -117,7 +117,7 @@ class LayoutWriter:
 
 @contextmanager
 def replacing(final: Path) -> Iterator[Path]:
-    """A fresh directory beside ``final`` that takes its place at the end; an exception leaves ``final`` as it was."""
+    """A fresh directory next to ``final`` that takes its place at the end; an exception leaves ``final`` as it was."""
     final.parent.mkdir(parents=True, exist_ok=True)
     fresh = final.parent / f".{final.name}.{os.getpid()}-{threading.get_ident()}.building"
     shutil.rmtree(fresh, ignore_errors=True)

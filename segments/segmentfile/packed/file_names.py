@@ -127,7 +127,7 @@ def _is_index_file(name: str) -> bool:
         return name.removeprefix(_TTL_WATERMARK).isdecimal()
     checked = name.removesuffix(".crc").removeprefix(
         "."
-    )  # Hadoop's check sums beside files; Pinot's CRC passes over them
+    )  # Hadoop's check sums next to files; Pinot's CRC passes over them
     return name.endswith(".crc") and not checked.endswith(".crc") and _is_index_file(checked)
 
 

@@ -29,11 +29,11 @@ _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _LZ4: Final = b"\x04\x22\x4d\x18"
 _USTAR_AT: Final = 257
-#: Bytes of one header beside an entry (its long name, say), and of all that precede one entry or hold for the whole
+#: Bytes of one header next to an entry (its long name, say), and of all that precede one entry or hold for the whole
 #: tar.
 _MAX_HEADER: Final = 64 << 10
 _MAX_HEADERS: Final = 1 << 20
-#: Bytes that an entry may cost beside its contents: its header, padding, a long name.
+#: Bytes that an entry may cost besides its contents: its header, padding, a long name.
 _PER_ENTRY: Final = 4096
 _BAD_STREAM = (
     tarfile.TarError,

@@ -147,7 +147,7 @@ def _zookeeper_source(spec: ClusterSpec, known_source: str) -> str:
         return ""
     user = spec.zookeeper_user.removeprefix(f"{SASL}:")
     if not user or ":" in user or not user.isprintable():
-        remedy = "Give the user alone, or with 'sasl:' before it, and the password beside it."
+        remedy = "Give the user alone, or with 'sasl:' before it, and the password separately."
         raise _bad("zookeeper_user", "The user of a login for ZooKeeper can not hold ':'", remedy)
     if not spec.zookeeper:
         raise _bad("zookeeper_user", "A login for ZooKeeper is given, but not where ZooKeeper is", "Give its address.")

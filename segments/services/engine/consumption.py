@@ -40,7 +40,7 @@ class PauseNote:
 
 @dataclass(frozen=True)
 class Changed:
-    """``answer`` is the document for the caller; ``detail`` what the audit record gets beside the request."""
+    """``answer`` is the document for the caller; ``detail`` what the audit record gets in addition to the request."""
 
     answer: dict[str, Any]
     detail: dict[str, Any] = field(default_factory=dict)
@@ -145,7 +145,7 @@ class ConsumptionEngine(Protocol):
         """
 
     def validate(self, ctx: Context, table: TableName) -> Validated:
-        """What the validation pass over a table of any type does beside comparing its records.
+        """What the validation pass over a table of any type does besides comparing its records.
 
         Embedded: carries out waiting deletions, checks the places of segments' files. Pinot: finds partitions that
         stand still and rollbacks that stopped, and removes what we keep beyond its time.

@@ -153,7 +153,7 @@ def acquire(ctx: Context, push_id: str, owner: str) -> Session | None:
     return session
 
 
-def take_away(ctx: Context, push_id: str, owner: str, why: str) -> str:
+def revoke_lease(ctx: Context, push_id: str, owner: str, why: str) -> str:
     """Take the lease from a runner that does not come to an end, so that its next write fails; the push is resumed, or
     taken back after as many attempts as any. Returns a sentence.
     """

@@ -1,6 +1,6 @@
 """How far each partition of a realtime table is behind its stream: asked of the servers once a minute, kept for a day.
 
-A partition's lag is that of its best replica for queries (they stay with one replica), shown beside the worst; the
+A partition's lag is that of its best replica for queries (they stay with one replica), shown next to the worst; the
 history keeps the worst.
 """
 

@@ -29,7 +29,7 @@ from segments.services.segments.online import Progress
 
 __all__ = ["end_replace", "preview_revert", "read_lineage", "revert_replace", "start_replace"]
 
-#: Names of segments in an audit record, of each list; their number is beside it.
+#: Names of segments in an audit record, of each list; their number is next to it.
 _LISTED: Final = 100
 #: The capability that an end with fewer segments than its entry needs.
 _END_PART: Final = "endOfAPart"

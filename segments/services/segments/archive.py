@@ -68,7 +68,7 @@ def owns_file(ctx: Context, table: TableName, meta: SegmentMetadata) -> bool:
     return url in (own, ctx.deep_store.uri(path)) or url.endswith(f"/segments/{path}")
 
 
-def put_away(ctx: Context, table: TableName, item: Pending, record: ZNRecord | None, term: str | None) -> str:
+def archive_segment(ctx: Context, table: TableName, item: Pending, record: ZNRecord | None, term: str | None) -> str:
     """Keep file and record of one deleted segment, or remove them when nothing is to be kept; says what was done.
 
     May run again after it was cut anywhere. ``term`` is the table's ``deletedSegmentsRetentionPeriod``; what the call
@@ -132,7 +132,7 @@ def _sources(ctx: Context, table: TableName, segment: str, record: ZNRecord | No
 def _document(
     ctx: Context, table: TableName, item: Pending, file: str, record: ZNRecord | None, size: int | None
 ) -> ArchivedSegment | None:
-    """What to keep beside the file. None when there is nothing that could come back, or the document was written before
+    """What to keep with the file. None when there is nothing that could come back, or the document was written before
     the cut.
     """
     meta = segment_metadata.from_record(record) if record else None
@@ -269,15 +269,15 @@ def remove_aged(ctx: Context, folder: str) -> list[str]:
 def keep_all(
     ctx: Context, table: TableName, items: Iterable[tuple[Pending, ZNRecord | None]], term: str | None, deadline: float
 ) -> dict[str, str]:
-    """``put_away`` for many; {segment: what was done}. One that fails is logged and left out; so is what is late for
-    ``deadline``.
+    """``archive_segment`` for many; {segment: what was done}. One that fails is logged and left out; so is what is late
+    for ``deadline``.
     """
 
     def one(pair: tuple[Pending, ZNRecord | None]) -> tuple[str, str | None]:
         if ctx.timer.seconds() > deadline:
             return pair[0].segment, None
         try:
-            return pair[0].segment, put_away(ctx, table, *pair, term)
+            return pair[0].segment, archive_segment(ctx, table, *pair, term)
         except (PinotAdminError, OSError):
             log.exception("Deleting segment %s of %s failed; it stays in the queue.", pair[0].segment, table)
             return pair[0].segment, None

@@ -102,9 +102,9 @@ def _check_in_time(ctx: Context, table: TableName, seen: SegmentsSeen, wanted: i
         )
 
 
-def poll_interval_s(ctx: Context, looks: int) -> float:
-    """Seconds until the next read after ``looks`` of them."""
-    return ctx.engine.segments.poll_interval_s(looks)
+def poll_interval_s(ctx: Context, reads: int) -> float:
+    """Seconds until the next read after ``reads`` of them."""
+    return ctx.engine.segments.poll_interval_s(reads)
 
 
 @dataclass(frozen=True)

@@ -78,5 +78,5 @@ def _reports(
         try:
             reports[instance] = read_sizes(configs[instance].admin_url, table.typed)
         except PinotAdminError as error:
-            log.warning("%s does not tell the sizes of %s: %s", instance, table, error)
+            log.warning("%s does not report the sizes of %s: %s", instance, table, error)
     return reports

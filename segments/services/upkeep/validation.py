@@ -27,15 +27,15 @@ CONSUMPTION: Final = "consumption-"
 
 def run(ctx: Context, table: TableName) -> list[str]:
     """One pass; returns one plain sentence per finding and repair."""
-    beside = ctx.engine.consumption.validate(ctx, table)
+    of_engine = ctx.engine.consumption.validate(ctx, table)
     unreachable: list[Found] = []
     observation, config = observe(ctx, table, unreachable), read_table_config(ctx, table)
-    found = [*diagnose(observation, config, ctx.clock()), *beside.findings]
+    found = [*diagnose(observation, config, ctx.clock()), *of_engine.findings]
     found = [*found, *set_aside_findings(ctx.cluster, table), *unreachable]
     #: While the store does not answer nobody knows which files are there: what was known stays.
     unknown = {NO_FILE} if unreachable else set()
     keep_findings(ctx.cluster, table.typed, found, owns=lambda code: is_of_validation(code) and code not in unknown)
-    sentences = [*beside.sentences, *(f.message for f in found)]
+    sentences = [*of_engine.sentences, *(f.message for f in found)]
     return sentences or [f"{table} is as it should be."]
 
 
@@ -65,7 +65,9 @@ def _missing_files(ctx: Context, table: TableName, segments: list[str], unreacha
         return ctx.engine.consumption.missing_files(ctx, table, segments)
     except (Unavailable, OSError) as error:
         unreachable.append(
-            Found("store-away", "", "warning", f"Whether all files of {table} are there is not known: {error}")
+            Found(
+                "deep-store-unreachable", "", "warning", f"Whether all files of {table} are there is not known: {error}"
+            )
         )
         return set()
 

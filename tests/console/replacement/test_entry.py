@@ -243,7 +243,7 @@ def test_the_tick_that_goes_past_a_refusal_names_what_is_refused(
     """Not that a replacement has not ended, where it is a new segment that is gone."""
     address = f"{LINEAGE}{three[0]}/rollback-to/"
     opened = "have not ended; their pushes will fail"
-    gone = "new segments are gone that no replacement took away"
+    gone = "new segments are gone that no replacement removed"
     deletion.remove_segments(world.ctx, TABLE, world.visible, actor=ANN)
     text = operator.get(address).content.decode()
     assert (opened in text, gone in text) == (False, True)

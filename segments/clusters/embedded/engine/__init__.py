@@ -21,7 +21,7 @@ def _lacks(ctx: Context, capability: str) -> str:
     return ""
 
 
-#: It has no parts of its own beside those of the context, so one is enough for all clusters.
+#: It has no parts of its own besides those of the context, so one is enough for all clusters.
 EMBEDDED: Final = Engine(
     kind="embedded",
     offers=Offers(own_processes=True, own_upkeep=True, set_aside=True),

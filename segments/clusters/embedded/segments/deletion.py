@@ -109,10 +109,10 @@ def _settle(ctx: Context, table: TableName, claimed: Mapping[str, Pending], dead
     broken = {s: p for s, p in claimed.items() if p.restores}
     fates = restored_files.settle(ctx, table, broken, nodes)
     gone = [(p, _record(nodes[s])) for s, p in claimed.items() if s not in broken]
-    put_away = archive.keep_all(ctx, table, gone, _own_term(ctx, table), deadline) if gone else {}
+    archived = archive.keep_all(ctx, table, gone, _own_term(ctx, table), deadline) if gone else {}
     token = next(iter(claimed.values())).claim
-    forget(ctx, table, token, [*fates, *put_away], with_records=set(put_away))
-    return {**fates, **put_away}
+    forget(ctx, table, token, [*fates, *archived], with_records=set(archived))
+    return {**fates, **archived}
 
 
 def _record(node: Versioned | None) -> ZNRecord | None:

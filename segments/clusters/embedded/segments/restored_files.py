@@ -31,7 +31,7 @@ def stage(ctx: Context, table: TableName, one: KeptFile) -> bool:
 
 
 def _landing_place(ctx: Context, table: TableName, kept: ArchivedSegment) -> str:
-    """Beside the final name in a local store; in a remote one the name with the CRC is the final one."""
+    """Next to the final name in a local store; in a remote one the name with the CRC is the final one."""
     return staged_path(ctx, table, kept.segment, kept.metadata.crc or 0)
 
 

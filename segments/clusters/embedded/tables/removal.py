@@ -97,5 +97,5 @@ def _archive_files(ctx: Context, table: TableName, segments: Sequence[str], term
     items = [Pending(s, now, by=actor.name, reason=actor.reason or "The table was dropped.") for s in segments]
     records = [node.record if node else None for node in nodes]
     archive.in_parallel(
-        lambda one: archive.put_away(ctx, table, one[0], one[1], term), zip(items, records, strict=True)
+        lambda one: archive.archive_segment(ctx, table, one[0], one[1], term), zip(items, records, strict=True)
     )

@@ -13,7 +13,7 @@ from segments.domain.pinot.minion_tasks import FINAL, STOPPED
 from segments.errors import NotFound, StateConflict
 from segments.services.core.context import Actor, Context
 
-#: Where newer versions put what went wrong, beside {type: names of tasks}.
+#: Where newer versions put what went wrong, next to {type: names of tasks}.
 _ERRORS = ("generationErrors", "schedulingErrors")
 
 
@@ -116,7 +116,7 @@ def why_not_deleted(state: str, queue: str) -> str:
     if queue != STOPPED:
         return (
             "Pinot deletes a task only while the queue of its type is stopped. Stop it first, or clear all finished "
-            "tasks away."
+            "tasks."
         )
     return ""
 

@@ -177,7 +177,7 @@ def _scheduler(
         return ("off" if _OFF in error.message else ""), {}
     except PinotAdminError as error:
         _unless_unreachable(error)
-        notes.append(f"The controller can not tell when schedules run: {CHAIN.sub('', error.message)}")
+        notes.append(f"The controller does not say when schedules run: {CHAIN.sub('', error.message)}")
         return _keys(ctx)
     jobs = found.get("JobDetails") or [] if isinstance(found, dict) else []
     return "on", {
@@ -190,7 +190,7 @@ def _note_scheduler(notes: list[str], error: NotFound) -> None:
     text = "The scheduler of minion tasks is switched off in this cluster (controller.task.scheduler.enabled)."
     is_off = _OFF in error.message
     notes.append(
-        f"{text} Schedules of tables do not run by themselves."
+        f"{text} Schedules of tables do not run automatically."
         if is_off
         else f"Schedules can not be read: {error.message}"
     )

@@ -76,7 +76,7 @@ def check(request: HttpRequest) -> HttpResponse:
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def add(request: HttpRequest) -> HttpResponse:
-    """A new Pinot cluster. It is asked first: what is wrong is shown beside the form, and a second button saves it all
+    """A new Pinot cluster. It is asked first: what is wrong is shown next to the form, and a second button saves it all
     the same.
     """
     form = ClusterForm(request.POST or None)

@@ -212,7 +212,7 @@ CLEAN_UP: Final = replace(
     title="Delete finished tasks of {}",
     button="Delete them",
     explain=[
-        "Pinot forgets all finished tasks of type {}, with what their sub-tasks said. It can not be undone.",
+        "Pinot forgets all finished tasks of type {}, with the messages of their sub-tasks. It can not be undone.",
         _FINISHED,
     ],
     run=_run_clean_up,
@@ -241,7 +241,7 @@ DELETE: Final = Operation(
     right=ADMINISTER,
     place="tasks",
     find=_has_minions,
-    explain=["Pinot forgets this task, with what its sub-tasks said. It can not be undone.", _FINISHED],
+    explain=["Pinot forgets this task, with the messages of its sub-tasks. It can not be undone.", _FINISHED],
     preview=_to_delete,
     run=_run_delete,
     back=back_to("task_type", "task_type"),

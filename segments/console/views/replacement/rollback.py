@@ -77,7 +77,7 @@ def _tick(preview: RevertPreview) -> dict[str, forms.Field]:
     if not preview.needs_force:
         return {}
     is_open = preview.state == State.IN_PROGRESS
-    why = "The replacement is still IN_PROGRESS." if is_open else "New segments are gone that no replacement took away."
+    why = "The replacement is still IN_PROGRESS." if is_open else "New segments are gone that no replacement removed."
     wrong = {"required": f"{why} Tick this to take it back all the same."}
     return {"force": forms.BooleanField(label=_OPEN if is_open else _GONE, error_messages=wrong)}
 
@@ -157,7 +157,7 @@ def _what_is_forced(preview: RollbackPreview) -> str:
     words = ["take back replacements that have not ended; their pushes will fail"] if opened else []
     if len(preview.blockers) > opened:
         words.append(
-            "go on though new segments are gone that no replacement took away; old and new rows may be seen together"
+            "go on though new segments are gone that no replacement removed; old and new rows may be seen together"
         )
     return " and ".join(words).capitalize()
 

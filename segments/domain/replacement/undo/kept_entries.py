@@ -1,5 +1,5 @@
 """Lineage entries that are kept beyond the lineage: what a deleted segment was part of, and what queries may therefore
-not see beside it.
+not see together with it.
 
 Retention drops an entry as soon as none of its hidden segments is left, but their files are kept for days. While they
 are, the entry still says what bringing them back would mean.

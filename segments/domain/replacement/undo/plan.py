@@ -114,14 +114,14 @@ def begin(lineage: Lineage, new: Entry, *, inherit: Collection[str] = ()) -> tup
 
 
 def strangers_blocker(plan: UndoPlan, strangers: Sequence[str], rows: int) -> StateConflict:
-    """What only ``force`` passes: ``strangers`` are visible, came after the rollback, and would be seen beside what
-    comes back.
+    """What only ``force`` passes: ``strangers`` are visible, came after the rollback, and would be seen together with
+    what comes back.
     """
     more = f" and {len(strangers) - 1} more" if len(strangers) > 1 else ""
     return StateConflict(
         f"Segment '{strangers[0]}'{more} with {rows} rows came after the rollback of entry '{plan.target}': "
         "undone, queries would see them"
-        f" beside the {len(plan.back)} segments that come back.",
+        f" next to the {len(plan.back)} segments that come back.",
         remedy="If they are other data, give force=true; if they are the same data, there is nothing to undo.",
         entry=plan.target,
         segments=list(strangers),
@@ -133,7 +133,7 @@ def _rolled_back(table: str, known: Mapping[str, Entry], entry_id: str) -> Entry
     if entry is None:
         raise NotFound(
             f"Nothing is known of lineage entry '{entry_id}' of table '{table}'.",
-            remedy="It never was, its rollback is undone already, or the files that it took away are gone: then push "
+            remedy="It never was, its rollback is undone already, or the files that it removed are gone: then push "
             "the data again.",
             entry=entry_id,
         )
@@ -171,7 +171,7 @@ def _returned(target: str, back: Collection[str], visible: Collection[str]) -> l
     there = sorted(set(back).intersection(visible))
     if not there:
         return []
-    text = f"Segment '{there[0]}', which the rollback of entry '{target}' took away, is there again."
+    text = f"Segment '{there[0]}', which the rollback of entry '{target}' removed, exists again."
     return [StateConflict(text, remedy="Restore or push what is still missing.", entry=target, segments=there)]
 
 

@@ -1,8 +1,8 @@
-"""Which deleted segments may come back beside what queries see: none that a replacement ever removed, or replaced the
+"""Which deleted segments may come back next to what queries see: none that a replacement ever removed, or replaced the
 company of.
 
-An entry that the lineage no longer has counts like one that it has: what it hid would otherwise be seen beside what
-replaced it.
+An entry that the lineage no longer has counts like one that it has: what it hid would otherwise be seen together with
+what replaced it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _SWITCH: Final = "restore it with switch=true: what queries see now is hidden in
 
 @dataclass(frozen=True)
 class Obstacle:
-    """Why a segment may not come back beside the rest: ``entry`` hides it, hid it before it was ``dropped`` from the
-    lineage, or is ``newer``: it replaced what was seen beside the segment after that was deleted.
+    """Why a segment may not come back next to the rest: ``entry`` hides it, hid it before it was ``dropped`` from the
+    lineage, or is ``newer``: it replaced what was seen together with the segment after that was deleted.
     """
 
     entry: Entry
@@ -41,9 +41,9 @@ class Obstacle:
         if state is State.IN_PROGRESS:
             return f"it is left from the unfinished replacement '{self.entry.id}'", f"Push the data again, or {_SWITCH}"
         if self.kind == "dropped":
-            did = f"{name} replaced it" if state is State.COMPLETED else f"the rollback of {name} took it away"
+            did = f"{name} replaced it" if state is State.COMPLETED else f"the rollback of {name} removed it"
             way = _SWITCH.capitalize() if state is State.COMPLETED else f"Undo that rollback, or {_SWITCH}"
-            return f"{did}: its rows would be seen beside those that stand for it now", way
+            return f"{did}: its rows would be seen together with those that stand for it now", way
         if state is State.COMPLETED:
             return (
                 f"{name} replaced it: no query would see it",
@@ -57,8 +57,8 @@ class Obstacle:
 class ReturnRule:
     """``include_hidden`` lets the old side of a COMPLETED entry of the lineage through: no query sees it, and the entry
     can be reverted again. ``into``: they come back as new segments of this unfinished entry, hidden until its end;
-    empty: beside what queries see. ``deleted``: when each was deleted (epoch ms), where later replacements stand in the
-    way; ``is_refresh``: those of nothing count, too.
+    empty: next to what queries see. ``deleted``: when each was deleted (epoch ms), where later replacements stand in
+    the way; ``is_refresh``: those of nothing count, too.
     """
 
     include_hidden: bool = False

@@ -155,12 +155,12 @@ def advance(ctx: Context, job_id: str) -> EndJob | None:
 
 def follow(ctx: Context, job_id: str, seconds: float) -> EndJob | None:
     """Step after step until the job is over or the time is up; what is left then is for ``advance_all``."""
-    until, looks = ctx.timer.seconds() + seconds, 0
+    until, steps = ctx.timer.seconds() + seconds, 0
     while True:
-        job, looks = advance(ctx, job_id), looks + 1
+        job, steps = advance(ctx, job_id), steps + 1
         if job is None or not job.is_open or ctx.timer.seconds() > until:
             return job
-        ctx.timer.pause(poll_interval_s(ctx, looks))
+        ctx.timer.pause(poll_interval_s(ctx, steps))
 
 
 def advance_all(ctx: Context) -> list[str]:

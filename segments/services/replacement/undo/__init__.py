@@ -1,3 +1,3 @@
 """Bringing back what a replacement removed: every return of such segments is one acknowledged switch, never rows
-beside rows.
+next to rows.
 """

@@ -138,7 +138,7 @@ def _all_blockers(
 
 
 def _strangers(ctx: Context, table: TableName, seen: Observed, plan: UndoPlan) -> list[SegmentMetadata]:
-    """Visible segments that were pushed after the rollback and would be seen beside what comes back."""
+    """Visible segments that were pushed after the rollback and would be seen together with what comes back."""
     mine = {*plan.gone, *plan.back}
     records = read_records(ctx, table, [s for s in seen.lineage.visible(seen.ideal.maps) if s not in mine])
     return [m for m in records.values() if (m.push_ms or 0) > plan.at_ms] if plan.back else []

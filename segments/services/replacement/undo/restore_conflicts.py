@@ -1,4 +1,4 @@
-"""What stands in the way of segments that would come back beside what queries see, with the counts that show what it
+"""What stands in the way of segments that would come back next to what queries see, with the counts that show what it
 would do.
 """
 
@@ -18,14 +18,14 @@ from segments.services.segments.segments import read_records
 def counted(
     ctx: Context, seen: Observed, outcomes: Mapping[str, Outcome], obstacles: Mapping[str, Obstacle]
 ) -> dict[str, Outcome]:
-    """The refusals of segments that would be seen beside others, each with how many rows queries see now."""
-    beside = [
+    """The refusals of segments that would be seen together with others, each with how many rows queries see now."""
+    conflicting = [
         s for s, o in outcomes.items() if o.outcome == "refused" and s in obstacles and obstacles[s].kind != "hidden"
     ]
-    if not beside:
+    if not conflicting:
         return {}
     counts = _shown(_visible(ctx, seen))
-    return {s: replace(outcomes[s], message=f"{outcomes[s].message} {counts}") for s in beside}
+    return {s: replace(outcomes[s], message=f"{outcomes[s].message} {counts}") for s in conflicting}
 
 
 def pushed_since(ctx: Context, seen: Observed, deleted: Mapping[str, int]) -> dict[str, Outcome]:

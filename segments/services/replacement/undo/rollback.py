@@ -48,9 +48,9 @@ class UndoDone:
 def undo_rollback(ctx: Context, table: TableName, entry_id: str, *, force: bool = False, actor: Actor) -> UndoDone:
     """Undo the rollback that took this entry back, with all others that it took back in the same switch.
 
-    Returns when all live brokers serve what comes back. ``force`` passes over newer data that would be seen beside it.
-    Raises NotFound, StateConflict or PreconditionFailed; queries see no difference then. Cut anywhere it may be
-    called again: it continues.
+    Returns when all live brokers serve what comes back. ``force`` passes over newer data that would be seen together
+    with it. Raises NotFound, StateConflict or PreconditionFailed; queries see no difference then. Cut anywhere it may
+    be called again: it continues.
     """
     with audit.recorded(ctx, actor, ACTION, table.typed, entry=entry_id, forced=force) as recorded:
         undone = ctx.engine.lineage.undo(ctx, table, entry_id, force=force, actor=actor)

@@ -71,7 +71,7 @@ def test_a_deletion_that_waits_is_not_cancelled_into_doubled_rows(world: Serving
     world.push("e1", ["a"], ["b"])
     revert_replace(world.ctx, TABLE, "e1", actor=ANN)
     (lambda ids: world.memory.replace(paths.lineage(TABLE.typed), *ids))(_without_entries(world))
-    with pytest.raises(StateConflict, match="seen beside"):
+    with pytest.raises(StateConflict, match="seen together with"):
         restore.cancel_deletion(world.ctx, TABLE, "b", actor=ANN)
     assert world.visible == ["a"]
 

@@ -26,7 +26,7 @@ def as_switch(target: Target, segments: Sequence[str]) -> Operation | None:
         _SWITCH,
         button=f"Show {returning} instead of {hidden}",
         explain=[
-            "A replacement took these segments away: beside what stands for them now, queries would see old and "
+            "A replacement removed these segments: next to what stands for them now, queries would see old and "
             "new rows together.",
             f"So they come back hidden, and then queries switch: {returning} segments come back, {hidden} are hidden, "
             "in one step.",

@@ -18,7 +18,7 @@ from segments.services.core.context import Actor, Context
 from segments.services.replacement.undo.planning import RolledBack, UndoPreview, open_rollbacks, preview_undo
 from segments.services.replacement.undo.rollback import ACTION, undo_rollback
 
-_FORCE = "Show newer segments beside what comes back: they are other data"
+_FORCE = "Show newer segments together with what comes back: they are other data"
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def _run(target: Target, values: Mapping[str, Any], actor: Actor) -> Outcome:
     done = undo_rollback(target.ctx, target.name, entry_id, force=force, actor=actor)
     return Outcome(
         f"The rollback is undone. Queries on {target.table.name} see {len(done.returned)} segments again that it had "
-        "taken away.",
+        "removed.",
         target.address("rollback", done.entry),
         "Roll it back again",
     )
