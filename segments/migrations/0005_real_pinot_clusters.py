@@ -47,7 +47,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='cluster',
             name='configured_at',
-            field=models.DateTimeField(blank=True, help_text='Last change of what is above; connections are made anew then', null=True),
+            field=models.DateTimeField(blank=True, help_text='Last change of what is above; connections are then made again', null=True),
         ),
         migrations.AddField(
             model_name='cluster',
