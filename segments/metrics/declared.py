@@ -64,7 +64,7 @@ class Metric:
     text: str
     labels: tuple[str, ...] = (TABLE,)
     pinot: tuple[str, ...] = ()
-    shown_by: tuple[str, ...] = CONTROL
+    shown_by: tuple[str, ...] = (WEB, WORKER)
     realtime_only: bool = False
 
     def __post_init__(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,10 @@ from pytest_django import DjangoAssertNumQueries
 
 from segments.clusters.embedded.engine.lineage import EmbeddedLineageEngine
 from segments.errors import Unavailable
+from segments.metrics.catalog import METRICS
+from segments.metrics.declared import SERVER
 from segments.models import Cluster, LagSample
+from segments.services.metrics.installation import WorkerStates
 from segments.services.metrics.page import control_page
 from tests.api.cluster import ApiCluster
 from tests.factories import make_entry, make_segments, make_table
@@ -87,6 +91,11 @@ def test_entries_are_counted_by_state_with_the_age_of_the_oldest_that_runs() -> 
     lines = lines_of(control_page())
     assert lines[of("lineage_entries", "flights_OFFLINE", state="COMPLETED")] == 1
     assert 299 < lines[of("lineage_oldest_in_progress_seconds", "flights_OFFLINE")] < 400
+
+
+def test_the_page_names_every_metric_of_the_control_plane_even_where_nothing_happened() -> None:
+    found = set(re.findall(r"^# TYPE (pinotadmin_\w+)", control_page(WorkerStates(list)).decode(), re.MULTILINE))
+    assert found == {metric.full_name for metric in METRICS if metric.shown_by != (SERVER,)}
 
 
 def test_the_number_of_queries_does_not_grow_with_tables_or_segments(

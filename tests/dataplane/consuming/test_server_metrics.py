@@ -9,6 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from segments.metrics.catalog import METRICS
+from segments.metrics.declared import SERVER
 from tests.dataplane.consuming_world import RT, ConsumingWorld
 from tests.dataplane.world import SECRET, poll
 from tests.signed import Signed
@@ -63,4 +65,6 @@ def test_no_line_comes_twice_and_every_name_has_our_prefix_or_is_of_the_process(
     text = httpx.get(f"{live.servers[1].admin_url}/metrics", auth=Signed(SECRET)).text
     lines = [line.rpartition(" ")[0] for line in text.splitlines() if line and not line.startswith("#")]
     assert len(lines) == len(set(lines))
+    found = set(re.findall(r"^# TYPE (pinotadmin_\w+)", text, re.MULTILINE))
+    assert found == {metric.full_name for metric in METRICS if SERVER in metric.shown_by}
     assert all(re.match(r"(pinotadmin|python|process)_[a-z_]+", line) for line in lines)
