@@ -70,6 +70,14 @@ class SegmentsBody(Model, forbid_unknown_fields=True):
     files: list[str] | None = None
 
 
+class ReingestBody(Model, forbid_unknown_fields=True):
+    """Of a reingestion."""
+
+    segments: Names | None = None
+    accept_loss: bool | None = None
+    dry_run: bool | None = None
+
+
 class QueryBody(Model):
     """Of a query; ``queryOptions`` is ``a=b;c=d`` or an object."""
 

@@ -13,7 +13,7 @@ from django.views import View
 from segments.api import audit, openapi_views, pushes, tokens
 from segments.api.clusters import brokers, cluster, cluster_tasks, clusters
 from segments.api.queries import query
-from segments.api.realtime import completion, consumption, partitions, set_aside
+from segments.api.realtime import completion, consumption, partitions, reingestion, set_aside
 from segments.api.replacement import checks, lineage, protocol, undo
 from segments.api.segments import segment_archive, segment_operations, segment_uploads, segments
 from segments.api.tables import schemas, tables
@@ -91,6 +91,8 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
         Route("api/v1/tables/<str:table>/lag", partitions.Lag),
         Route("api/v1/tables/<str:table>/consumers", partitions.Consumers),
         Route("api/v1/tables/<str:table>/dataLosses", partitions.DataLosses),
+        Route("api/v1/tables/<str:table>/reingestions", reingestion.Reingestions),
+        Route("api/v1/tables/<str:table>/reingestions/<str:segment>", reingestion.OneReingestion),
         Route("api/v1/tables/<str:table>/set-aside", set_aside.SetAside),
         Route("api/v1/tables/<str:table>/set-aside/export", set_aside.ExportSetAside),
         Route("api/v1/tables/<str:table>/set-aside/replay", set_aside.ReplaySetAside),

@@ -208,7 +208,7 @@ class HttpController:
                 name: (name, opened.enter_context(path.open("rb")), _BINARY) for name, path in (files or {}).items()
             }
             request = self._client.build_request(method, url, params=params, files=parts or None, timeout=timeout)
-            call = self._signer.sign(method, url, request.url.raw_path.decode("ascii"), _digest(request))
+            call = self._signer.sign(method, url, request.url.raw_path.decode("ascii"), body_digest(request))
             request.headers["Authorization"] = call.header
             response = self._client.send(request)
         answer = self._read(url, response)
@@ -227,7 +227,7 @@ class HttpController:
         return answer
 
 
-def _digest(request: httpx.Request) -> str:
+def body_digest(request: httpx.Request) -> str:
     """SHA-256 of the body in hex. A file is read once for it, and again when it is sent."""
     if not isinstance(request.stream, httpx.SyncByteStream):
         raise TypeError("only bodies that can be read twice are signed")

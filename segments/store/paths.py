@@ -44,6 +44,8 @@ DATA_LOSS = "/PINOTADMIN/DATA_LOSS"
 COMMITTING = "/PROPERTYSTORE/PAUSELESS_DEBUG_METADATA"
 #: Replicas in ERROR that the pass has reset: how often and when.
 RESET_TRIES = "/PINOTADMIN/RESET_TRIES"
+#: Segments whose rows a server reads from the stream again: one document for each, by table.
+REINGESTIONS = "/PINOTADMIN/REINGESTIONS"
 #: Pinot's: one map field per force-commit job.
 FORCE_COMMIT_JOBS = "/PROPERTYSTORE/CONTROLLER_JOBS/FORCE_COMMIT"
 
@@ -166,6 +168,16 @@ def completion(table: str, segment: str) -> str:
 def committing(table: str) -> str:
     """The list of the table's segments whose commit has started and not ended."""
     return f"{COMMITTING}/{table}"
+
+
+def reingestions(table: str) -> str:
+    """Parent of the table's reingestions."""
+    return f"{REINGESTIONS}/{table}"
+
+
+def reingestion(table: str, segment: str) -> str:
+    """The latest reingestion of a segment."""
+    return f"{REINGESTIONS}/{table}/{segment}"
 
 
 def data_loss(table: str) -> str:

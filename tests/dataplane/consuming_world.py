@@ -28,8 +28,10 @@ from segments.domain.tables.table_config import parse_table_config
 from segments.errors import Unavailable
 from segments.gateways.controller_protocol import Answer, Report
 from segments.gateways.streams.memory import MemoryBroker
-from segments.services.core.context import Context
+from segments.names import REALTIME, TableName
+from segments.services.core.context import SYSTEM, Context
 from segments.services.realtime.completion import protocol as completion
+from segments.services.realtime.reingestion.registration import register_reingested
 from segments.store import paths
 from tests.dataplane.world import SECRET, World, poll
 
@@ -102,6 +104,27 @@ class SpokenController:
         return self._say(Kind.COMMIT_END, report, location=location, info=info)
 
 
+@dataclass
+class SpokenRegistrations:
+    """``POST /segments/reingested`` without HTTP; ``before`` and ``after`` may raise, as when a request or its answer
+    is lost. ``heard``: the segments.
+    """
+
+    ctx: Context
+    before: Callable[[str], None] = lambda _segment: None
+    after: Callable[[str], None] = lambda _segment: None
+    heard: list[str] = field(default_factory=list)
+
+    def register(self, raw_table: str, segment: str, location: str, metadata: Path) -> None:
+        self.heard.append(segment)
+        self.before(segment)
+        register_reingested(self.ctx, TableName(raw_table, REALTIME), metadata, location, actor=SYSTEM)
+        self.after(segment)
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
 class CollectedReports:
     """Takes what servers report of messages set aside, in the web process's place; ``is_away``: it does not answer."""
 
@@ -146,6 +169,7 @@ class ConsumingWorld(World):
         )
         self.controller = SpokenController(self.ctx)
         self.reports = CollectedReports()
+        self.registrations = SpokenRegistrations(self.ctx)
         self.sent = 0
 
     def start_server(
@@ -166,6 +190,7 @@ class ConsumingWorld(World):
             controller=controller or self.controller,
             opener=self.stream.open,
             reports=self.reports,
+            reingested=self.registrations,
         )
         server.start()
         self.servers[number] = server

@@ -26,6 +26,8 @@ from segments.domain.segments.upload import parse_modifier
 from segments.errors import Forbidden, InvalidInput, PayloadTooLarge
 from segments.names import OFFLINE, TableName, resolve_table
 from segments.services.core.context import Actor
+from segments.services.realtime.realtime_state import realtime_table
+from segments.services.realtime.reingestion.registration import register_reingested
 from segments.services.segments import uploads
 from segments.services.segments.batch_tar import read_batch
 from segments.services.segments.uploads import UploadOptions
@@ -194,20 +196,31 @@ class UploadBatch(UploadView):
 
 
 class UploadReingested(UploadView):
-    """A segment that a server built again for a stuck commit."""
+    """A segment that a server built again because nobody had it any more."""
 
     parameters = {"POST": ("tableName",)}
+    for_cluster = frozenset(("POST",))
+    on_pinot = frozenset()
+
+    def table_named(self, request: Request) -> TableName | None:
+        """The REALTIME table of tableName. Raises InvalidInput."""
+        name = text_param(request, "tableName")
+        return realtime_table(name) if name is not None else None
 
     def post(self, request: Request) -> Response:
-        """Takes METADATA with COPY_SEGMENT_TO_DEEP_STORE=true and DOWNLOAD_URI, for REALTIME tables."""
-        if _upload_type(request) != "METADATA" or not _copies(request):
-            raise InvalidInput("A reingested segment is uploaded as METADATA with COPY_SEGMENT_TO_DEEP_STORE=true.")
-        _download_uri(request)
-        raise InvalidInput(
-            "This cluster takes no reingested segments: its pauseless tables commit by the standard protocol,"
-            " which leaves none to reingest.",
-            remedy="Upload the segment to POST /v2/segments.",
-        )
+        """Takes METADATA with COPY_SEGMENT_TO_DEEP_STORE=true and DOWNLOAD_URI, and the metadata tar as its one part.
+
+        The segment must be COMMITTING; it is DONE when this returns, and its replicas load it.
+        """
+        if _upload_type(request) != "METADATA":
+            raise InvalidInput("A reingested segment is uploaded with UPLOAD_TYPE METADATA.")
+        uri = _download_uri(request)
+        if not _copies(request):
+            raise InvalidInput("A reingested segment is uploaded with COPY_SEGMENT_TO_DEEP_STORE true.")
+        with self.one_part(request) as tar:
+            table = self.table_of(request)
+            segment = register_reingested(self.ctx, table, tar, uri, actor=self.actor)
+        return status(f"Successfully uploaded reingested segment: {segment} of table: {table.raw}")
 
 
 def _answer(text: str, result: uploads.UploadResult) -> Response:

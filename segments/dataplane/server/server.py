@@ -31,6 +31,7 @@ from segments.dataplane.server.http.http_endpoint import HttpEndpoint
 from segments.dataplane.server.pending_changes import PendingChanges
 from segments.dataplane.server.query_runner import QueryRunner
 from segments.dataplane.server.reconciler import Reconciler
+from segments.dataplane.server.reingestion import Reingestions
 from segments.dataplane.server.reporter import Reporter
 from segments.dataplane.server.schemas import SchemaCache
 from segments.dataplane.server.set_aside import Outbox
@@ -39,6 +40,7 @@ from segments.errors import PinotAdminError
 from segments.gateways.controller_protocol import Controller, HttpController
 from segments.gateways.deep_store.deepstore import DeepStore
 from segments.gateways.outgoing.fetch import FetchRules
+from segments.gateways.reingested_uploads import HttpReingestedUploads, ReingestedUploads
 from segments.gateways.set_aside_reports import HttpReports, Reports
 from segments.gateways.signed_calls import CallSigner, CallVerifier
 from segments.gateways.streams import StreamAccess, open_stream
@@ -94,7 +96,8 @@ class Server:
     """The server's parts and their life. ``instance`` is its name in the cluster, ``admin_url`` where it listens after
     ``start``.
 
-    ``controller``, ``opener`` (of streams) and ``reports`` (of messages set aside) stand in for HTTP and real streams.
+    ``controller``, ``opener`` (of streams), ``reports`` (of messages set aside) and ``reingested`` (where segments that
+    were read again are registered) stand in for HTTP and real streams.
     """
 
     def __init__(
@@ -106,6 +109,7 @@ class Server:
         controller: Controller | None = None,
         opener: OpenStream | None = None,
         reports: Reports | None = None,
+        reingested: ReingestedUploads | None = None,
     ) -> None:
         self._store, self._settings = store, settings
         self.instance = instance_name("Server", settings.host, settings.port)
@@ -129,6 +133,7 @@ class Server:
             loads=settings.loads, grace_s=settings.drop_grace_s,
         )  # fmt: skip
         self._consuming_info = ConsumingInfo(self.slots, shared.streams)
+        self._reingestions = Reingestions(shared, reingested or HttpReingestedUploads(controllers, signer))
         self._uploads = SegmentUploads(store, self.instance, self.slots, folders, shared.uploader)
         self.runner = QueryRunner(
             settings.host, self.slots, SchemaCache(store), self.consumers.tails.of, lambda: cache.size_bytes
@@ -194,6 +199,7 @@ class Server:
             self._pool,
             self._consuming_info,
             self._uploads,
+            self._reingestions,
             self._settings.data_dir,
         )
         self._http.start(build_app(parts, authorization))
@@ -212,6 +218,7 @@ class Server:
         self.reporter.start()
         self._set_aside.start()
         self.reconciler.start()
+        self._reingestions.start()
 
     def stop(self) -> None:
         """Leave the cluster first, so that brokers stop asking, then end. The store is the caller's."""
@@ -223,6 +230,7 @@ class Server:
                     publish_view(self._store, table)  # the last server has nobody who would do it
         except PinotAdminError as error:
             log.warning("%s could not leave the cluster: %s", self.instance, error)
+        self._reingestions.stop()
         self.reconciler.stop()
         self._set_aside.stop()
         self.reporter.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from segments.domain.realtime.llc_name import check_llc_table
+from segments.domain.realtime.reingestion.rules import check_mode
 from segments.domain.realtime.streams.stream_config import StreamConfig, stream_configs
 from segments.domain.tables.keyed_tables import is_keyed, is_upsert
 from segments.domain.tables.table_config import TableConfig
@@ -18,6 +19,7 @@ def check_realtime(config: TableConfig) -> tuple[StreamConfig, ...]:
             f"Table '{config.table}' has no time column.",
             remedy="Name a date-time column in segmentsConfig.timeColumnName.",
         )
+    check_mode(config.streaming.disaster_recovery_mode, "ingestionConfig.streamIngestionConfig.disasterRecoveryMode")
     _check_pauseless(config, streams)
     _check_not_built_yet(config)
     return streams

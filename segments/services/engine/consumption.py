@@ -11,6 +11,7 @@ from segments.errors import StateConflict
 
 if TYPE_CHECKING:
     from segments.domain.realtime.force_commit import BatchSettings
+    from segments.domain.realtime.reingestion.job import Job
     from segments.domain.upkeep.findings import Found
     from segments.names import TableName
     from segments.services.core.context import Context
@@ -113,6 +114,13 @@ class ConsumptionEngine(Protocol):
     def consuming_segments_info(self, ctx: Context, table: TableName) -> dict[str, Any]:
         """Pinot's document: per consuming segment what every replica says; a segment without an answer has an empty
         list.
+        """
+
+    def reingest(self, ctx: Context, table: TableName, segment: str, *, accepts_loss: bool, by: str) -> Job:
+        """Have a live server read the segment's rows from the stream again; the job, which goes on behind.
+
+        StateConflict when none of its servers is alive, Unavailable. Pinot: StateConflict, its servers are not asked
+        from here.
         """
 
     def waiting(self, ctx: Context, table: TableName) -> Sequence[PlannedStart]:

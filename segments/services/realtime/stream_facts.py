@@ -14,6 +14,7 @@ from segments.domain.realtime.streams.stream_config import StreamConfig
 from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.errors import InvalidInput, PinotAdminError, Unavailable
 from segments.gateways.streams import Stream, offset_for
+from segments.gateways.streams.lost_range import lost_range
 from segments.services.core.context import Context
 
 T = TypeVar("T")
@@ -77,6 +78,12 @@ class StreamFacts:
         index = self.config_of(partition).index if self.topics > 1 else 0
         own = stream_partition(partition, self.topics)
         return self._unless_down(index, lambda: self._stream(index).count(own, start, end, most))
+
+    def lost(self, partition: int, start: Offset, end: Offset) -> tuple[Offset, Offset] | None:
+        """What the stream has lost of [start, end); None: nothing."""
+        index = self.config_of(partition).index if self.topics > 1 else 0
+        own = stream_partition(partition, self.topics)
+        return self._unless_down(index, lambda: lost_range(self._stream(index), own, start, end))
 
     def first(self, partition: int) -> Offset:
         """Where the table's own criteria begin."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from segments.clusters.embedded import validation
-from segments.clusters.embedded.realtime import consuming_info, pause
+from segments.clusters.embedded.realtime import consuming_info, pause, reingestion
 from segments.clusters.embedded.realtime import force_commit as commits
 from segments.clusters.embedded.realtime import repair as repairs
 from segments.names import TableName
@@ -25,6 +25,7 @@ class EmbeddedConsumptionEngine:
     force_commit = staticmethod(commits.force_commit)
     job_status = staticmethod(commits.job_status)
     consuming_segments_info = staticmethod(consuming_info.consuming_segments_info)
+    reingest = staticmethod(reingestion.reingest)
     keep = staticmethod(repairs.keep)
     repair = staticmethod(repairs.repair)
     keep_copies = staticmethod(repairs.keep_copies)

@@ -61,6 +61,7 @@ def _remove_records(ctx: Context, table: TableName) -> None:
         paths.external_view,
         paths.completions,
         paths.committing,
+        paths.reingestions,
     ):
         ctx.store.delete_tree(path(table.typed))
     ctx.store.delete(paths.data_loss(table.typed))

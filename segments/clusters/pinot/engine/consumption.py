@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from segments.clusters.pinot import consumption, findings
 from segments.clusters.pinot import force_commit as commits
 from segments.clusters.pinot.passes import ask_pinot
+from segments.errors import StateConflict
 from segments.names import TableName
 from segments.services.core.context import Context
 
@@ -28,6 +31,14 @@ class PinotConsumptionEngine:
     validate = staticmethod(findings.validate)
     missing_files = staticmethod(findings.missing_files)
     require_set_aside = staticmethod(findings.require_set_aside)
+
+    @staticmethod
+    def reingest(ctx: Context, table: TableName, segment: str, *, accepts_loss: bool, by: str) -> NoReturn:
+        """Not from here: Pinot's servers are asked by its own validation."""
+        raise StateConflict(
+            f"Segment '{segment}' can not be reingested from here: Pinot's own validation has a server do it.",
+            remedy="Run RealtimeSegmentValidationManager for its table.",
+        )
 
     @staticmethod
     def repair(ctx: Context, table: TableName) -> list[str]:

@@ -37,7 +37,7 @@ class BadSample:
 
 
 class RowsGone(Unavailable):
-    """Rows before a given end had left the stream; nothing was taken."""
+    """Rows before a given end had left the stream; nothing was taken. ``data["lost"]`` is the range [from, to)."""
 
 
 class PartitionReader:
@@ -76,16 +76,18 @@ class PartitionReader:
         """The first messages that gave no row."""
         return list(self._bad)
 
-    def read(self, max_messages: int, timeout_s: float, *, stop: Offset | None = None) -> int:
+    def read(
+        self, max_messages: int, timeout_s: float, *, stop: Offset | None = None, accepts_loss: bool = False
+    ) -> int:
         """Fetch, decode, append: rows are visible when this returns how many messages came. Unavailable: nothing was
         taken.
 
         With a ``stop`` another replica has the rows up to there. RowsGone when this one can not get them all: without
-        them it must not come to stand where the other one does.
+        them it must not come to stand where the other one does, unless somebody ``accepts_loss``.
         """
         batch = self._taken().fetch(self.offset, max_messages=max_messages, timeout_s=timeout_s, stop=stop)
-        if batch.lost is not None and stop is not None:
-            raise RowsGone(f"Rows from {batch.lost[0]} to {batch.lost[1]} have left the stream.")
+        if batch.lost is not None and stop is not None and not accepts_loss:
+            raise RowsGone(f"Rows from {batch.lost[0]} to {batch.lost[1]} have left the stream.", lost=batch.lost)
         if len(batch):
             self._append(batch)
         if batch.lost is not None:

@@ -25,6 +25,7 @@ from segments.dataplane.server.held.tar_stream import stream_tar
 from segments.dataplane.server.http.guard import Admitted
 from segments.dataplane.server.http.metrics import render_metrics
 from segments.dataplane.server.query_runner import QueryRunner, Refusal
+from segments.dataplane.server.reingestion import Reingestions
 from segments.domain.access.cluster_signature import SEAL_BYTES, SEAL_HEADER
 from segments.errors import InvalidInput, NotFound
 from segments.metrics.exposition import CONTENT_TYPE
@@ -44,6 +45,7 @@ class ServerParts:
     pool: ThreadPoolExecutor
     consuming: ConsumingInfo
     uploads: SegmentUploads
+    reingestions: Reingestions
     data_dir: Path
 
 
@@ -177,6 +179,20 @@ class Endpoints:
     async def upload_record(self, asked: Admitted) -> Response:
         """The segment's record with the new address."""
         return JSONResponse(await self._uploaded(self._parts.uploads.record, asked))
+
+    async def reingest(self, asked: Admitted) -> Response:
+        """Read the segment's rows from the stream again: the job, as Pinot's servers answer it. ``acceptLoss=true``:
+        build it without rows that the stream has lost.
+        """
+        given = asked.request.query_params
+        by = given.get("by", "") if asked.caller.call is not None else "a user of the server's port"
+        accepts_loss = given.get("acceptLoss", "").lower() == "true"
+        begin = partial(self._parts.reingestions.begin, asked.segment, accepts_loss=accepts_loss, by=by)
+        return JSONResponse((await self._blocking(begin)).to_pinot())
+
+    async def reingestions(self, _: Admitted) -> Response:
+        """The jobs that are queued or under way on this server."""
+        return JSONResponse([job.to_pinot() for job in self._parts.reingestions.jobs()])
 
     async def _uploaded(self, run: Callable[[str, str, int], T], asked: Admitted) -> T:
         timeout = asked.request.query_params.get("uploadTimeoutMs", "-1")

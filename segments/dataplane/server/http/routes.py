@@ -57,6 +57,9 @@ ROUTES: Final = (
     ServerRoute("POST", "/segments/{table}/{segment}/upload", Need.OPERATE, "upload"),
     ServerRoute("POST", "/segments/{table}/{segment}/uploadLLCSegment", Need.OPERATE, "upload_short"),
     ServerRoute("POST", "/segments/{table}/{segment}/uploadCommittedSegment", Need.OPERATE, "upload_record"),
+    # A segment's name says its table, but the path does not: only who may operate all tables.
+    ServerRoute("GET", "/reingestSegment/jobs", Need.READ, "reingestions"),
+    ServerRoute("POST", "/reingestSegment/{segment}", Need.OPERATE, "reingest"),
     ServerRoute("GET", "/tables", Need.LOGIN, "tables"),
     ServerRoute("GET", "/tables/{table}/consumingSegmentsInfo", Need.READ, "consuming_info"),
     ServerRoute("GET", "/tables/{table}/consumers", Need.READ, "consumers"),

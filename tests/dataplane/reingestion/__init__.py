@@ -1,0 +1,1 @@
+"""Reingestion: servers read segments from the stream again."""
