@@ -98,6 +98,7 @@ _OTHERS = {
     "of an administrator of clusters",
     "segments/gateways/servers.py": "servers that are registered in the cluster",
     "segments/gateways/controller_protocol.py": "the installation's own controllers, from its settings",
+    "segments/gateways/reingested_uploads.py": "the installation's own web processes, from its settings",
     "segments/gateways/set_aside_reports.py": "the installation's own web processes, from its settings",
     "segments/gateways/pinot/client.py": "controllers and brokers of clusters that an "
     "administrator of the installation adds",

@@ -98,7 +98,7 @@ STORAGE = {
     67: "api/segments/test_storage_cases.py::"
     "test_case_67_a_segment_without_times_is_403_where_the_table_has_a_time_column",
     69: "api/segments/test_segment_uploads.py::test_a_refused_refresh_changes_nothing",
-    71: "api/segments/test_segment_uploads.py::test_reingested_segments_are_refused",
+    71: "api/realtime/test_reingestion.py::test_each_header_is_needed_and_exactly_one_part",
     73: "api/segments/test_segments.py::test_a_download_never_leaves_the_folder",
     75: "api/segments/test_storage_cases.py::test_case_75_nobody_uploads_over_a_consuming_segment",
 }

@@ -118,9 +118,7 @@ class Server:
         self._folders = folders = SegmentFolders(settings.data_dir)
         controllers = settings.controller_url.split(",")
         signer = CallSigner(settings.secret)
-        downloader = Downloader(deep_store, ClusterFiles(controllers[0], signer), settings.elsewhere)
-        peers = Peers(store, self.instance, settings.peer_scheme)
-        loader = Loader(store, folders, downloader, peers, cache, settings.max_segment_bytes)
+        loader = self._loader(deep_store, cache, ClusterFiles(controllers[0], signer))
         self.reporter = Reporter(store, self.instance, self.slots)
         self._http_controller = HttpController(controllers, signer, upload_s=settings.consuming.upload_s)
         reports = reports or HttpReports(controllers, signer)
@@ -142,6 +140,13 @@ class Server:
         self._http = HttpEndpoint(settings.host, settings.admin_port)
         self._membership: Membership | None = None
         self._is_stopped = False
+
+    def _loader(self, deep_store: DeepStore, cache: ColumnCache, files: ClusterFiles) -> Loader:
+        """What brings segments to this server."""
+        settings = self._settings
+        downloader = Downloader(deep_store, files, settings.elsewhere)
+        peers = Peers(self._store, self.instance, settings.peer_scheme)
+        return Loader(self._store, self._folders, downloader, peers, cache, settings.max_segment_bytes)
 
     def _shared(
         self, deep_store: DeepStore, cache: ColumnCache, controller: Controller, opener: OpenStream | None

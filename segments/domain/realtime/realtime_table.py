@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from segments.domain.realtime.llc_name import check_llc_table
-from segments.domain.realtime.reingestion.rules import check_mode
+from segments.domain.realtime.repair.recovery_mode import check_mode
 from segments.domain.realtime.streams.stream_config import StreamConfig, stream_configs
 from segments.domain.tables.keyed_tables import is_keyed, is_upsert
 from segments.domain.tables.table_config import TableConfig

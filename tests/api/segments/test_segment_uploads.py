@@ -320,10 +320,6 @@ def test_a_copy_of_another_segment_than_announced_is_refused(table: ApiCluster, 
     assert nothing_left(table)
 
 
-def test_reingested_segments_are_refused(table: ApiCluster) -> None:
-    assert table.post_tar(table.build("s0"), "s0", "/segments/reingested").status_code == 400
-
-
 def test_custom_map_modifiers_are_applied(table: ApiCluster) -> None:
     for changes, wanted in (({"a": "1"}, {"a": "1"}), ({"b": "2"}, {"a": "1", "b": "2"})):
         modifier = json.dumps({"mapModifyMode": "UPDATE", "map": changes})
@@ -342,16 +338,3 @@ def test_temporary_files_are_gone_afterwards(
     bad.write_bytes(b"x")
     assert [table.post_tar(tar).status_code for tar in (good, bad)] == [200, 400]
     assert list(scratch.iterdir()) == []
-
-
-def test_a_reingested_segment_is_refused_with_the_reason_and_not_because_of_realtime_tables(
-    cluster: ApiCluster,
-) -> None:
-    headers = {"UPLOAD_TYPE": "METADATA", "COPY_SEGMENT_TO_DEEP_STORE": "true", "DOWNLOAD_URI": "http://127.0.0.1/s"}
-    answer = cluster.http.post(
-        "/segments/reingested", query_params={"tableName": "t", "tableType": "REALTIME"}, headers=headers
-    )
-    assert answer.status_code == 400
-    assert (
-        "takes no reingested segments: its pauseless tables commit by the standard protocol" in answer.json()["error"]
-    )

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from segments.clusters.embedded.realtime.committing import repair_committing
 from segments.domain.realtime.reingestion.job import State
 from segments.errors import NotFound, Rejected, StateConflict, Unavailable
 from segments.services.core.context import Actor
 from segments.services.realtime.reingestion import broken_segments, jobs
+from segments.services.realtime.reingestion.lost_segments import forget_old_jobs
 from segments.store import paths
 from segments.store.records.data_loss import read_data_loss
 from tests.dataplane.consuming_world import RT, ConsumingWorld, instance
@@ -273,3 +275,44 @@ def test_the_servers_port_answers_people_only_with_the_right(world: ConsumingWor
             urllib.request.urlopen(request, timeout=5)
         assert refused.value.code == 401
         json.loads(refused.value.read())
+
+
+def test_the_pass_begins_it_once_and_leaves_to_a_person_what_needs_one(world: ConsumingWorld) -> None:
+    names = consumed(world)
+    lose(world, names[0])
+    assert "is read from the stream again by" in repair_committing(world.ctx, TABLE)[0][0]
+    back(world, names[0])
+    assert repair_committing(world.ctx, TABLE) == ([], [])
+
+    lose(world, names[1])
+    world.stream.is_down = True
+    assert len(repair_committing(world.ctx, TABLE)[0]) == 1
+    poll(lambda: job_of(world, names[1]).state is State.READING, what="reading")
+    done, (finding,) = repair_committing(world.ctx, TABLE)
+    assert done == []
+    assert "is being reingested by" in finding.message
+    jobs.cancel(world.ctx, TABLE, names[1], actor=ME)
+    poll(lambda: listed(world, 1) == listed(world, 2) == [], what="the server to leave it")
+    world.stream.is_down = False
+    assert "Cancelled by ada" in repair_committing(world.ctx, TABLE)[1][0].message
+
+    jobs.reingest(world.ctx, TABLE, names[1], actor=ME)
+    back(world, names[1])
+    lose(world, names[2])
+    world.stream.expire("topic", 0, 22)
+    done, (finding,) = repair_committing(world.ctx, TABLE)
+    assert done == []
+    assert "from 20 to 22" in finding.message
+
+
+def test_jobs_of_segments_that_are_gone_are_forgotten(world: ConsumingWorld) -> None:
+    segment = consumed(world)[0]
+    lose(world, segment)
+    jobs.reingest(world.ctx, TABLE, segment, actor=ME)
+    back(world, segment)
+    poll(lambda: not job_of(world, segment).is_active, what="the job to end")
+    forget_old_jobs(world.ctx, TABLE)
+    assert len(jobs.table_jobs(world.ctx, TABLE)) == 1
+    world.store.delete(paths.segment(RT, segment))
+    forget_old_jobs(world.ctx, TABLE)
+    assert jobs.table_jobs(world.ctx, TABLE) == []

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from segments.domain.realtime.repair.committing import Committing, Need, need_of
-from segments.domain.realtime.repair.recovery_mode import may_reingest
+from segments.domain.realtime.repair.recovery_mode import check_mode, may_reingest
 from segments.domain.segments.ideal_state import CONSUMING, ERROR, ONLINE
-from segments.domain.tables.table_config import parse_table_config
+from segments.domain.tables.table_config import TableConfig, parse_table_config
+from segments.errors import InvalidInput
 
 OLD = 1_000_000
 
@@ -59,8 +60,27 @@ def test_while_one_server_is_down_nothing_is_read_again() -> None:
 def test_modes_of_disaster_recovery(
     more: dict[str, Any], mode: str | None, cluster: str | None, expected: bool
 ) -> None:
-    streaming = {"streamConfigMaps": [], **({"disasterRecoveryMode": mode} if mode else {})}
-    config = parse_table_config(
+    streaming = {"disasterRecoveryMode": mode} if mode else {}
+    assert may_reingest(config_with(streaming, more), cluster) is expected
+
+
+@pytest.mark.parametrize(("cluster", "override"), [("ALWAYS", False), (None, False), (None, True), ("DEFAULT", True)])
+def test_what_one_run_is_asked_for_replaces_the_clusters_mode_both_ways(cluster: str | None, override: bool) -> None:
+    deduplicated = {"dedupConfig": {"dedupEnabled": True}}
+    assert may_reingest(config_with({}, deduplicated), cluster, override=override) is override
+    assert may_reingest(config_with({"disasterRecoveryMode": "ALWAYS"}, deduplicated), cluster, override=override)
+
+
+def test_a_mode_must_be_spelled_exactly() -> None:
+    for mode in (None, "DEFAULT", "ALWAYS"):
+        check_mode(mode, "disasterRecoveryMode")
+    for mode in ("always", "", "NEVER", "ALWAYS "):
+        with pytest.raises(InvalidInput, match="disasterRecoveryMode"):
+            check_mode(mode, "disasterRecoveryMode")
+
+
+def config_with(streaming: dict[str, Any], more: dict[str, Any]) -> TableConfig:
+    return parse_table_config(
         {
             "tableName": "t",
             "tableType": "REALTIME",
@@ -68,8 +88,7 @@ def test_modes_of_disaster_recovery(
             "tenants": {},
             "tableIndexConfig": {},
             "metadata": {},
-            "ingestionConfig": {"streamIngestionConfig": streaming},
+            "ingestionConfig": {"streamIngestionConfig": {"streamConfigMaps": [], **streaming}},
             **more,
         }
     )
-    assert may_reingest(config, cluster) is expected

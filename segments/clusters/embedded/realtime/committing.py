@@ -14,6 +14,7 @@ from segments.domain.realtime.commit.fields import END_OFFSET, PARTITION_METADAT
 from segments.domain.realtime.flush_threshold import is_tuned
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.domain.realtime.realtime_table import check_realtime
+from segments.domain.realtime.reingestion.rules import is_lost
 from segments.domain.realtime.repair.committing import Committing, Need, need_of
 from segments.domain.realtime.repair.recovery_mode import RECOVERY_MODE_KEY, may_reingest
 from segments.domain.segments import segment_metadata
@@ -27,6 +28,7 @@ from segments.services.realtime.completion.commit_end import end_writes
 from segments.services.realtime.completion.commit_file import CommitFile
 from segments.services.realtime.completion.committing_list import correct_list
 from segments.services.realtime.realtime_state import COMPLETION_TIME_KEY, completion_ms
+from segments.services.realtime.reingestion.lost_segments import reingest_lost
 from segments.services.segments.segments import cached_records
 from segments.services.tables.table_record import read_table_config
 from segments.services.upkeep.validation import CONSUMPTION as PREFIX
@@ -59,17 +61,17 @@ class Unfinished:
 
 def unfinished_commits(ctx: Context, table: TableName) -> list[Unfinished]:
     """Every segment of the table that is COMMITTING, with what it needs now."""
-    names = sorted(s for s, seen in cached_records(ctx, table).items() if seen.status == COMMITTING and is_llc_name(s))
+    rows, view = (
+        n.record.maps if n and n.record else {}
+        for n in ctx.store.get_many([paths.ideal_state(table.typed), paths.external_view(table.typed)])
+    )
+    # A segment that no server has may have been DONE when its record was read last.
+    wanted = {s for s, seen in cached_records(ctx, table).items() if seen.status == COMMITTING}
+    wanted |= {s for s, row in rows.items() if is_lost(row, view.get(s, {}))}
+    names = sorted(s for s in wanted if is_llc_name(s))
     if not names:
         return []
-    ideal, node, *records = ctx.store.get_many(
-        [
-            paths.ideal_state(table.typed),
-            paths.external_view(table.typed),
-            *(paths.segment(table.typed, s) for s in names),
-        ]
-    )
-    rows, view = (n.record.maps if n and n.record else {} for n in (ideal, node))
+    records = ctx.store.get_many([paths.segment(table.typed, s) for s in names])
     settings, live = read_settings(ctx), set(live_instances(ctx.store))
     may = may_reingest(read_table_config(ctx, table), settings.get(RECOVERY_MODE_KEY))
     age_ms, found = completion_ms(settings.get(COMPLETION_TIME_KEY)), []
@@ -97,6 +99,9 @@ def repair_committing(ctx: Context, table: TableName) -> tuple[list[str], list[F
             failures += bool(why) and not is_late
             if not why:
                 done.append(f"Segment {each.segment.name}: the commit was ended with a server's copy.")
+        if each.need is Need.REINGEST:
+            began, why = reingest_lost(ctx, table, each.segment.name)
+            done += [began] if began else []
         if each.need is not Need.WAIT and (why or each.need is not Need.UPLOAD):
             found.append(_finding(each, why, ctx.clock()))
     return done, found
@@ -189,7 +194,7 @@ def _finding(each: Unfinished, why: str, now_ms: int) -> Found:
     since = f"Segment {name} of partition {partition} is being committed for {minutes} minutes"
     match each.need:
         case Need.REINGEST:
-            text = f"No replica has segment {name}: all are in ERROR. Its rows are to be read again from the stream."
+            text = f"No replica has segment {name}: all are in ERROR. {why or 'It is read from the stream again.'}"
             return Found(REINGEST, name, "error", text)
         case Need.FORBIDDEN:
             text = (

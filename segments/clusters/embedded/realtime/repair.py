@@ -28,6 +28,7 @@ from segments.services.realtime.completion.commit_file import remove_left_upload
 from segments.services.realtime.completion.completion_state import remove_left_machines
 from segments.services.realtime.consuming_segments import Ensured, ensure_consuming
 from segments.services.realtime.realtime_state import observe_realtime
+from segments.services.realtime.reingestion.lost_segments import forget_old_jobs
 from segments.services.realtime.resource_pressure import relieve
 from segments.services.replacement.lineage_record import table_not_found
 from segments.services.set_aside import replay
@@ -42,7 +43,7 @@ log = logging.getLogger(__name__)
 
 #: Findings of ``keep_copies``.
 _OF_COPIES: Final = committing.CODES | {
-    PREFIX + code for code in ("no-copy", "deep-store", "uploads", "replay", "ends")
+    PREFIX + code for code in ("no-copy", "deep-store", "uploads", "replay", "ends", "jobs")
 }
 #: A loss of data is worth a word for this long.
 _LOSS_SHOWN_MS: Final = 7 * 86_400_000
@@ -76,6 +77,7 @@ def keep_copies(ctx: Context, table: TableName) -> list[str]:
         return []
     steps = _Steps(table)
     steps.take("ends", lambda: steps.with_findings(committing.repair_committing(ctx, table)))
+    steps.take("jobs", lambda: forget_old_jobs(ctx, table))
     if not ctx.deep_store.exists:
         keep_findings(ctx.cluster, table.typed, steps.failed, owns=lambda code: code in _OF_COPIES)
         stays = f"Segments of {table} stay on servers: this installation has no deep store."

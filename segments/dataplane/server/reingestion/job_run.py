@@ -7,7 +7,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from segments.dataplane.server.consuming.commit.building import Builder, Built
 from segments.dataplane.server.consuming.commit.uploads import Build
@@ -23,6 +23,7 @@ from segments.domain.segments.segment_metadata import COMPLETED_STATUSES, Segmen
 from segments.errors import NotFound, PinotAdminError, Rejected, Unavailable
 from segments.gateways.controller_protocol import Report
 from segments.gateways.reingested_uploads import ReingestedUploads
+from segments.metrics import servers
 from segments.segmentfile import write_tar
 from segments.store import paths
 from segments.store.base import Store
@@ -55,6 +56,7 @@ class JobRun:
     def __init__(self, tools: Tools, job: Job) -> None:
         self._parts, self._uploads, self._stopping = tools.parts, tools.uploads, tools.stopping
         self._record = JobRecord(tools.parts.store, job, tools.stopping)
+        self._end: Offset | None = None
 
     @property
     def job(self) -> Job:
@@ -63,27 +65,33 @@ class JobRun:
 
     def run(self) -> None:
         """Raises nothing: how it ended is on record."""
-        job = self.job
+        job, began = self.job, time.monotonic()
         try:
-            self._carry_out(job)
+            if self._carry_out(job):
+                servers.REINGESTIONS.add(job.table)
+                servers.REINGESTION_SECONDS.observe(time.monotonic() - began, job.table)
         except NotWanted:
             log.info("The reingestion of %s is not wanted any more, or goes on after a restart", job.segment)
         except RowsGone as error:
             lost = error.data["lost"]
             end = min(lost[1], self._end) if self._end is not None else lost[1]
-            self._record.ended(State.FAILED, missing=(lost[0].text, end.text), error=str(error))
+            self._failed(str(error), missing=(lost[0].text, end.text))
         except PinotAdminError as error:
             log.warning("Segment %s can not be reingested: %s", job.segment, error)
-            self._record.ended(State.FAILED, error=str(error))
+            self._failed(str(error))
         except Exception as error:
             log.exception("Segment %s can not be reingested", job.segment)
-            self._record.ended(State.FAILED, error=f"{type(error).__name__}: {error}")
+            self._failed(f"{type(error).__name__}: {error}")
 
-    _end: Offset | None = None
+    def _failed(self, error: str, **more: Any) -> None:
+        servers.REINGESTION_FAILURES.add(self.job.table)
+        self._record.ended(State.FAILED, error=error, **more)
 
-    def _carry_out(self, job: Job) -> None:
+    def _carry_out(self, job: Job) -> bool:
+        """True when it was built here; False when an earlier life of this server had come so far."""
         if read_metadata(self._parts.store, job.table, job.segment).status in COMPLETED_STATUSES:
-            return self._record.ended(State.DONE)  # an earlier life of this server had come so far
+            self._record.ended(State.DONE)
+            return False
         source = read_source(self._parts.store, job.table, job.segment, self._parts.instance)
         wanted = range_of(read_metadata(self._parts.store, job.table, job.segment))
         self._end = end = parse_offset(source.stream.type, wanted.end)
@@ -98,7 +106,7 @@ class JobRun:
             self._hand_over(source, reader, builder)
         finally:
             builder.close()
-        return None
+        return True
 
     def _read(self, reader: PartitionReader, end: Offset) -> None:
         """Read up to ``end`` and not a row further; where the loss of rows is accepted, go on behind each gap."""

@@ -6,19 +6,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from segments.domain.realtime.commit.fields import END_OFFSET, START_OFFSET, STATUS
+from segments.domain.realtime.llc_name import LLCName
 from segments.domain.segments.ideal_state import ERROR, OFFLINE
 from segments.domain.segments.segment_metadata import COMMITTING, DONE, SegmentMetadata
-from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput, StateConflict
 
-DEFAULT: Final = "DEFAULT"
-ALWAYS: Final = "ALWAYS"
-MODES: Final = (DEFAULT, ALWAYS)
-#: Cluster setting, Pinot's key: the mode of every table that does not say ALWAYS itself.
-MODE_KEY: Final = "controller.segment.disaster.recovery.mode"
-
-_START: Final = "segment.realtime.startOffset"
-_END: Final = "segment.realtime.endOffset"
+#: Custom map of a record, ours: ranges of the stream whose rows were lost and are not in the segment: ``5:9,20:21``.
+LOST_KEY: Final = "pinotadmin.lostOffsets"
 _URL: Final = "segment.download.url"
 #: What a record says of a file; a segment whose rows are read again has none.
 _OF_FILE: Final = (
@@ -26,36 +21,6 @@ _OF_FILE: Final = (
     "segment.use.data.crc", "segment.total.docs", "segment.size.in.bytes", "segment.index.version",
     "segment.start.time", "segment.end.time", "segment.time.unit", "segment.crypter",
 )  # fmt: skip
-
-
-def check_mode(mode: str | None, where: str) -> None:
-    """InvalidInput unless it is one of the modes, spelled exactly; None is left to the default."""
-    if mode is not None and mode not in MODES:
-        raise InvalidInput(f"'{where}' is '{mode}'.", remedy=f"Use {' or '.join(MODES)}.")
-
-
-def cluster_mode(settings: Mapping[str, str]) -> str:
-    """The cluster's mode. What is no mode is refused when it is set; here it counts as DEFAULT."""
-    found = settings.get(MODE_KEY, DEFAULT).strip()
-    return found if found in MODES else DEFAULT
-
-
-def reingestion_allowed(config: TableConfig, cluster: str, *, override: bool | None = None) -> bool:
-    """May a pass read rows of this table again without a person?
-
-    ``cluster`` is the cluster's mode. ``override`` (``repairErrorSegmentsForPartialUpsertOrDedup`` of one run) replaces
-    it, both ways. A table with partial upsert or deduplication depends on the order of its rows: only ALWAYS, of the
-    table or of the cluster, allows it. A table can not opt out of the cluster's ALWAYS.
-    """
-    of_run = cluster == ALWAYS if override is None else override
-    return of_run or config.streaming.disaster_recovery_mode == ALWAYS or not depends_on_order(config)
-
-
-def depends_on_order(config: TableConfig) -> bool:
-    """Does what a query sees depend on the order in which rows were read: partial upsert, or deduplication?"""
-    upsert, dedup = config.model.upsert_config, config.model.dedup_config
-    is_partial = upsert is not None and (upsert.mode or "").upper() == "PARTIAL"
-    return is_partial or bool(dedup is not None and dedup.dedup_enabled)
 
 
 @dataclass(frozen=True)
@@ -80,7 +45,7 @@ def range_of(metadata: SegmentMetadata) -> Range:
 
 def offsets_of(metadata: SegmentMetadata) -> Range:
     """The offsets on record. StateConflict without both of them: the segment was never ended."""
-    start, end = metadata.fields.get(_START), metadata.fields.get(_END)
+    start, end = metadata.fields.get(START_OFFSET), metadata.fields.get(END_OFFSET)
     if start is None or end is None:
         lacking = "start" if start is None else "end"
         raise StateConflict(
@@ -120,4 +85,23 @@ def reopened(metadata: SegmentMetadata) -> SegmentMetadata:
     if metadata.status != DONE:
         raise StateConflict(f"Segment '{metadata.name}' is {metadata.status}, not {DONE}.")
     offsets_of(metadata)
-    return metadata.edited({**dict.fromkeys(_OF_FILE), "segment.realtime.status": COMMITTING})
+    return metadata.edited({**dict.fromkeys(_OF_FILE), STATUS: COMMITTING})
+
+
+def check_reingested(name: LLCName, old: SegmentMetadata, start: str | None, end: str | None) -> None:
+    """The built file must cover exactly the offsets on record, and the segment still want one.
+
+    Raises InvalidInput; StateConflict unless ``old`` is COMMITTING and has its offsets on record.
+    """
+    if old.status != COMMITTING:
+        raise StateConflict(
+            f"Segment '{name}' is {old.status}, not {COMMITTING}.",
+            remedy="It was committed or repaired meanwhile: nothing needs to be uploaded.",
+        )
+    wanted = offsets_of(old)
+    for what, given, right in (("start", start, wanted.start), ("end", end, wanted.end)):
+        if given is not None and given != right:
+            raise InvalidInput(
+                f"The segment was built with the {what} offset {given}, but '{name}' has {right} on record.",
+                remedy="Read exactly the range on record again.",
+            )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from segments.domain.tables.table_config import TableConfig
+from segments.errors import InvalidInput
 
 #: The cluster's setting, Pinot's name.
 RECOVERY_MODE_KEY: Final = "controller.segment.disaster.recovery.mode"
@@ -18,11 +19,19 @@ DEFAULT: Final = "DEFAULT"
 _PARTIAL: Final = "PARTIAL"
 
 
-def may_reingest(config: TableConfig, cluster_mode: str | None) -> bool:
+def check_mode(mode: str | None, where: str) -> None:
+    """InvalidInput unless it is one of the modes, spelled exactly; None is left to the default."""
+    if mode not in (None, DEFAULT, ALWAYS):
+        raise InvalidInput(f"'{where}' is '{mode}'.", remedy=f"Use {DEFAULT} or {ALWAYS}.")
+
+
+def may_reingest(config: TableConfig, cluster_mode: str | None, *, override: bool | None = None) -> bool:
     """May rows of this table be read again although others were read since? ``cluster_mode``: the cluster's setting,
-    None where it has none. A table can not opt out of the cluster's ALWAYS.
+    None where it has none. A table can not opt out of the cluster's ALWAYS. ``override``: what one run was asked for
+    (``repairErrorSegmentsForPartialUpsertOrDedup``), which replaces the cluster's mode, both ways.
     """
-    if ALWAYS in (cluster_mode or "", config.streaming.disaster_recovery_mode or ""):
+    of_run = cluster_mode == ALWAYS if override is None else override
+    if of_run or config.streaming.disaster_recovery_mode == ALWAYS:
         return True
     upsert, dedup = config.model.upsert_config, config.model.dedup_config
     is_partial = upsert is not None and (upsert.mode or "").upper() == _PARTIAL

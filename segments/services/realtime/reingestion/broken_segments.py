@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.domain.realtime.reingestion.job import Job
-from segments.domain.realtime.reingestion.rules import cluster_mode, is_lost, offsets_of, reingestion_allowed
+from segments.domain.realtime.reingestion.rules import is_lost, offsets_of
+from segments.domain.realtime.repair.recovery_mode import RECOVERY_MODE_KEY, may_reingest
 from segments.domain.realtime.streams.stream_config import stream_configs
 from segments.domain.segments import segment_metadata
 from segments.domain.segments.segment_metadata import COMMITTING, DONE, SegmentMetadata
@@ -226,4 +227,4 @@ def _notes_of_mode(mode: str | None) -> list[str]:
 
 
 def _is_allowed(ctx: Context, table: TableName) -> bool:
-    return reingestion_allowed(read_table_config(ctx, table), cluster_mode(read_settings(ctx)))
+    return may_reingest(read_table_config(ctx, table), read_settings(ctx).get(RECOVERY_MODE_KEY))

@@ -12,6 +12,7 @@ from segments.domain.realtime.reingestion.rules import reopened
 from segments.domain.segments import segment_metadata
 from segments.domain.segments.segment_metadata import DONE
 from segments.errors import PinotAdminError, StateConflict
+from segments.metrics.consumption import REINGESTIONS_STARTED
 from segments.names import TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
@@ -56,6 +57,7 @@ def reingest(ctx: Context, table: TableName, segment: str, *, accepts_loss: bool
         _reopen(ctx, table, found)
         job = ctx.engine.consumption.reingest(ctx, table, segment, accepts_loss=accepts_loss, by=actor.name)
         detail.update(job=job.id, instance=job.instance)
+    REINGESTIONS_STARTED.add(ctx.cluster, table.typed)
     return job
 
 

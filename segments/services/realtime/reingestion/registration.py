@@ -8,26 +8,28 @@ was taken over, or a commit that ends after all, never writes over the other.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from segments.domain.realtime.llc_name import LLCName, parse_llc_name
-from segments.domain.realtime.reingestion.finish import check_reingested, finished
 from segments.domain.realtime.reingestion.job import Job
+from segments.domain.realtime.reingestion.rules import LOST_KEY, check_reingested
 from segments.domain.segments import segment_metadata
 from segments.domain.segments.ideal_state import ERROR
-from segments.domain.segments.segment_metadata import COMMITTING, DONE, SegmentMetadata
-from segments.errors import InvalidInput, NotFound, StateConflict
+from segments.domain.segments.segment_metadata import DONE, SegmentMetadata
+from segments.errors import InvalidInput, NotFound
 from segments.names import REALTIME, TableName
 from segments.segmentfile.format.info import SegmentInfo
 from segments.segmentfile.packed.tar import read_info_from_tar
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
+from segments.services.realtime.completion.commit_end import end_writes
 from segments.services.realtime.completion.commit_file import CommitFile
 from segments.services.realtime.completion.completion_actions import built_of
 from segments.services.segments.segment_reset import send_resets
 from segments.store import paths
-from segments.store.base import Replace, Versioned, Write
+from segments.store.base import Versioned, Write
 from segments.store.records.data_loss import DataLoss, data_loss_write
 from segments.store.records.reingestions import read_job
 from segments.store.update import update_transaction
@@ -54,7 +56,6 @@ def register_reingested(ctx: Context, table: TableName, metadata_tar: Path, loca
 def _write(ctx: Context, table: TableName, name: LLCName, info: SegmentInfo, location: str, job: Job | None) -> None:
     lost = job.lost if job is not None and job.accepts_loss else ()
     _, old = _read(ctx, table, name.text)
-    _check_open(old)
     check_reingested(name, old, info.realtime_start_offset, info.realtime_end_offset)
     file = CommitFile(ctx, table, name.text, location, info.crc)
     if not file.url:
@@ -63,6 +64,9 @@ def _write(ctx: Context, table: TableName, name: LLCName, info: SegmentInfo, loc
         )
     size = ctx.deep_store.size(path) if (path := ctx.deep_store.path_of(location)) is not None else None
     built = built_of(name, old.fields["segment.realtime.endOffset"], info, -1 if size is None else size)
+    if lost:
+        noted = ",".join(f"{a}:{b}" for a, b in lost)
+        built = replace(built, custom={**built.custom, LOST_KEY: noted})
     attempts = 0
 
     def attempt() -> Sequence[Write]:
@@ -71,13 +75,10 @@ def _write(ctx: Context, table: TableName, name: LLCName, info: SegmentInfo, loc
         node, now = _read(ctx, table, name.text)
         if attempts > 1 and now.status == DONE and now.crc == info.crc:
             return []  # the reply to the first attempt was lost
-        record = finished(now, built, file.url, ctx.clock(), lost)
+        writes = end_writes(ctx, table, node, built, file.url)
         file.stage()
         losses = [DataLoss(name.partition, a, b, name.text, ctx.clock()) for a, b in lost]
-        return [
-            Replace(paths.segment(table.typed, name.text), record, node.version),
-            *data_loss_write(ctx.store, table.typed, losses),
-        ]
+        return [*writes, *data_loss_write(ctx.store, table.typed, losses)]
 
     update_transaction(ctx.store, attempt)
     file.finish()
@@ -88,14 +89,6 @@ def _read(ctx: Context, table: TableName, segment: str) -> tuple[Versioned, Segm
     if node is None or node.record is None:
         raise NotFound(f"Segment '{segment}' of table '{table}' has no record.", remedy="It was deleted meanwhile.")
     return node, segment_metadata.from_record(node.record)
-
-
-def _check_open(old: SegmentMetadata) -> None:
-    if old.status != COMMITTING:
-        raise StateConflict(
-            f"Segment '{old.name}' is {old.status}, not {COMMITTING}.",
-            remedy="It was committed or repaired meanwhile: nothing needs to be uploaded.",
-        )
 
 
 def _reset(ctx: Context, table: TableName, segment: str) -> None:
