@@ -40,6 +40,7 @@ FOR_CLUSTER = {
     ("SegmentUpload", "POST"),
     ("OneSegment", "GET"),
     ("SetAside", "POST"),
+    ("UploadReingested", "POST"),
 }
 
 

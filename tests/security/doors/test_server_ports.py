@@ -44,6 +44,8 @@ EXPECTED = {
     "POST /segments/{table}/{segment}/upload": Need.OPERATE,
     "POST /segments/{table}/{segment}/uploadLLCSegment": Need.OPERATE,
     "POST /segments/{table}/{segment}/uploadCommittedSegment": Need.OPERATE,
+    "GET /reingestSegment/jobs": Need.READ,
+    "POST /reingestSegment/{segment}": Need.OPERATE,
     "GET /tables": Need.LOGIN,
     "GET /tables/{table}/consumingSegmentsInfo": Need.READ,
     "GET /tables/{table}/consumers": Need.READ,
@@ -55,6 +57,10 @@ EXPECTED = {
     "GET /instance/diskUtilization": Need.READ,
     "GET /metrics": Need.READ,
 }
+
+
+#: A segment whose name says its table, t_REALTIME.
+CONSUMED = "t__0__0__20260101T0000Z"
 
 
 @dataclass
@@ -92,7 +98,7 @@ class KnownPeople:
 
 @pytest.fixture(scope="module")
 def people() -> KnownPeople:
-    ann: dict[str | None, Right] = {TABLE: "operate", None: "read"}
+    ann: dict[str | None, Right] = {TABLE: "operate", "t_REALTIME": "operate", None: "read"}
     return KnownPeople({"ann": ann, "ben": {TABLE: "read", None: "read"}, "cat": {"other_OFFLINE": "operate"}})
 
 
@@ -113,7 +119,7 @@ def url(world: World) -> str:
 
 
 def path_of(route: ServerRoute) -> str:
-    return route.path.format(table=TABLE, segment="a")
+    return route.path.format(table=TABLE, segment="a" if "{table}" in route.path else CONSUMED)
 
 
 def test_every_route_has_an_expectation_and_there_is_no_other() -> None:
@@ -148,6 +154,13 @@ def test_rights_are_asked_on_the_table_of_the_path(url: str, people: KnownPeople
     assert httpx.post(f"{url}/segments/{TABLE}/a/upload", auth=("cat", "right")).status_code == 403
     assert httpx.post(f"{url}/segments/other_OFFLINE/a/upload", auth=("cat", "right")).status_code == 404
     assert people.asked == [("cat", "operate", TABLE), ("cat", "operate", "other_OFFLINE")]
+
+
+def test_rights_are_asked_on_the_table_of_a_consumed_segments_name(url: str, people: KnownPeople) -> None:
+    people.asked.clear()
+    for name, segment, status in (("ann", CONSUMED, 404), ("ben", CONSUMED, 403), ("ann", "plain", 403)):
+        assert httpx.post(f"{url}/reingestSegment/{segment}", auth=(name, "right")).status_code == status
+    assert [table for _, _, table in people.asked] == ["t_REALTIME", "t_REALTIME", None]
 
 
 def test_tables_are_listed_to_those_who_may_read_them(url: str) -> None:

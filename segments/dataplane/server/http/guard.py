@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +20,9 @@ from segments.dataplane.server.http.routes import ServerRoute
 from segments.domain.access.browser_request import is_browser, is_foreign
 from segments.domain.access.cluster_signature import ANSWER_HEADER, digest_of
 from segments.domain.formats.bounded_json import parse_json
+from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.errors import Forbidden, InvalidInput, NotAuthenticated, PayloadTooLarge, PinotAdminError
+from segments.names import REALTIME
 
 log = logging.getLogger(__name__)
 
@@ -98,7 +100,7 @@ async def _admit(route: ServerRoute, request: Request, authorization: Authorizat
         request.method,
         request.url.path,
     )
-    admit = partial(authorization.admit, route, asked, _target(request), request.path_params.get("table"))
+    admit = partial(authorization.admit, route, asked, _target(request), _table_of(request.path_params))
     if not authorization.needs_thread(route, asked):
         return admit()
     return await asyncio.get_running_loop().run_in_executor(pool, admit)
@@ -113,6 +115,14 @@ def _check_origin(request: Request) -> None:
         raise Forbidden(
             "A page of another site started this request.", remedy="Ask without a browser, or send an API token."
         )
+
+
+def _table_of(names: Mapping[str, Any]) -> str | None:
+    """The table of the path, else the one that a consumed segment's name says; None: neither."""
+    segment = str(names.get("segment", ""))
+    if "table" in names or not is_llc_name(segment):
+        return names.get("table")
+    return f"{parse_llc_name(segment).raw}_{REALTIME}"
 
 
 def _target(request: Request) -> str:

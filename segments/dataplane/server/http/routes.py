@@ -32,7 +32,7 @@ _MANY_NAMES: Final = 64 << 20
 @dataclass(frozen=True)
 class ServerRoute:
     """A method and path (Starlette's pattern), who may use it, the endpoint's name in ``endpoints.Endpoints``, and the
-    most bytes of its body. ``{table}`` is the table whose rights are checked.
+    most bytes of its body. ``{table}`` is the table whose rights are checked, or that of a consumed ``{segment}``.
     """
 
     method: str
@@ -57,7 +57,7 @@ ROUTES: Final = (
     ServerRoute("POST", "/segments/{table}/{segment}/upload", Need.OPERATE, "upload"),
     ServerRoute("POST", "/segments/{table}/{segment}/uploadLLCSegment", Need.OPERATE, "upload_short"),
     ServerRoute("POST", "/segments/{table}/{segment}/uploadCommittedSegment", Need.OPERATE, "upload_record"),
-    # A segment's name says its table, but the path does not: only who may operate all tables.
+    # The segment's name says its table.
     ServerRoute("GET", "/reingestSegment/jobs", Need.READ, "reingestions"),
     ServerRoute("POST", "/reingestSegment/{segment}", Need.OPERATE, "reingest"),
     ServerRoute("GET", "/tables", Need.LOGIN, "tables"),
