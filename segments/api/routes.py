@@ -16,7 +16,7 @@ from segments.api.queries import query
 from segments.api.realtime import completion, consumption, partitions, reingestion, set_aside
 from segments.api.replacement import checks, lineage, protocol, undo
 from segments.api.segments import segment_archive, segment_operations, segment_uploads, segments
-from segments.api.tables import schemas, tables
+from segments.api.tables import rebalance, schemas, tables
 from segments.api.upkeep import health, metrics, webhooks
 from segments.domain.realtime.completion import Kind
 
@@ -72,6 +72,9 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
         Route("tables/<str:table>/size", tables.TableSize),
         Route("tables/<str:table>/state", tables.TableState),
         Route("tables/<str:table>/metadata", tables.TableMetadata),
+        Route("tables/<str:table>/rebalance", rebalance.Rebalance),
+        Route("rebalanceStatus/<str:job>", rebalance.RebalanceStatus),
+        Route("api/v1/tables/<str:table>/rebalance", rebalance.NewestRebalance),
         Route("api/v1/tables/<str:table>/secrets", tables.TableSecrets),
     ),
     "Consumption": (

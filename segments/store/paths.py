@@ -49,6 +49,11 @@ REINGESTIONS = "/PINOTADMIN/REINGESTIONS"
 #: Pinot's: one map field per force-commit job.
 FORCE_COMMIT_JOBS = "/PROPERTYSTORE/CONTROLLER_JOBS/FORCE_COMMIT"
 
+#: One record per table: its rebalances, of which the newest may be running.
+REBALANCES = "/PINOTADMIN/REBALANCES"
+#: Pinot's: one map field per rebalance.
+REBALANCE_JOBS = "/PROPERTYSTORE/CONTROLLER_JOBS/TABLE_REBALANCE"
+
 #: Ends that are carried out in the background, and (ephemeral) who is at one right now.
 JOBS = "/PINOTADMIN/JOBS"
 JOB_LOCKS = "/PINOTADMIN/JOB_LOCKS"
@@ -248,6 +253,11 @@ def pause(table: str) -> str:
 def commit_job(job_id: str) -> str:
     """A force commit of which Pinot keeps no job."""
     return f"{COMMIT_JOBS}/{job_id}"
+
+
+def rebalances(table: str) -> str:
+    """The rebalances of one table."""
+    return f"{REBALANCES}/{table}"
 
 
 def parent_of(path: str) -> str:

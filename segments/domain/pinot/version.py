@@ -124,6 +124,11 @@ CONSISTENT_KEY: Final = "consistentDataPush"
 CUSTOM_MAP: Final = "customMap"
 END_PART: Final = "endOfAPart"
 RESTORE: Final = "restore"
+REBALANCE_STATUS: Final = "rebalanceStatus"
+REBALANCE_STOP: Final = "rebalanceStop"
+REBALANCE_CHECKS: Final = "rebalanceChecks"
+REBALANCE_GUARD: Final = "rebalanceGuard"
+REBALANCE_COMMIT: Final = "rebalanceForceCommit"
 
 CAPABILITIES: Final[tuple[Capability, ...]] = (
     Capability(
@@ -312,6 +317,45 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
         PinotVersion(1, 5),
         "reports the columns of one segment or of all",
         "We ask for them one by one.",
+    ),
+    Capability(
+        REBALANCE_STATUS,
+        "Progress of a rebalance",
+        _0_11,
+        _1_2,
+        "keeps no job of a rebalance",
+        "We compare the table with what a dry run would still move.",
+    ),
+    Capability(
+        REBALANCE_STOP,
+        "Stopping a rebalance",
+        _0_11,
+        _1_2,
+        "can not stop a rebalance",
+        "It ends when all segments are where they should be, or when its controller restarts.",
+    ),
+    Capability(
+        REBALANCE_CHECKS,
+        "Pre-checks of a rebalance",
+        _1_2,
+        _1_5,
+        "has no pre-checks of a rebalance",
+    ),
+    Capability(
+        REBALANCE_GUARD,
+        "Refusing a rebalance that may lose the only copy of rows",
+        _1_2,
+        _1_5,
+        "moves the only copy of rows without asking",
+        "We refuse it here.",
+    ),
+    Capability(
+        REBALANCE_COMMIT,
+        "Committing consuming segments before a rebalance moves them",
+        _1_2,
+        _1_5,
+        "can not commit consuming segments before a rebalance",
+        "Force a commit of them first.",
     ),
     Capability(
         RESTORE,

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from segments.services.engine.instances import InstanceEngine
     from segments.services.engine.lineage import LineageEngine
     from segments.services.engine.push import PushEngine
+    from segments.services.engine.rebalance import RebalanceEngine
     from segments.services.engine.segments import SegmentEngine
     from segments.services.engine.snapshots import SnapshotEngine
     from segments.services.engine.tables import TableEngine
@@ -46,3 +47,4 @@ class Engine:
     tables: TableEngine
     instances: InstanceEngine
     snapshots: SnapshotEngine
+    rebalance: RebalanceEngine

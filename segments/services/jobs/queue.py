@@ -72,6 +72,11 @@ def enqueue_clean_up(ctx: Context, typed_table: str) -> bool:
     return _try(ctx.queue, RUN_PERIODIC, "RetentionManager", typed_table, named=_cluster(ctx))
 
 
+def enqueue_rebalance(ctx: Context, typed_table: str) -> bool:
+    """Have a worker carry the table's rebalance on; False if the queue is down: the schedule does it later."""
+    return _try(ctx.queue, RUN_PERIODIC, "RebalanceChecker", typed_table, named=_cluster(ctx))
+
+
 def enqueue_on_cluster(queue: TaskQueue, cluster: str, work: str) -> bool:
     """Have a worker do one of the scheduled things on a Pinot cluster; False if the queue is down: its next run is."""
     return _try(queue, ON_CLUSTER, cluster, work, expires_s=_EXPIRES_S)

@@ -12,6 +12,7 @@ from segments.services.alerts.scheduled import deliver_alerts, find_alerts
 from segments.services.core.context import Context
 from segments.services.jobs.queue import PREFIX
 from segments.services.realtime import lag, realtime_validation
+from segments.services.rebalance import rebalance
 from segments.services.replacement import entry_reaper
 from segments.services.replacement.ends import end_jobs
 from segments.services.segments import deletion
@@ -112,6 +113,14 @@ DECLARED: Final = (
         TaskRule(PASSES, 900, is_long=True),
         on_pinot=True,
         by_name=TablePass("EndJobs", end_jobs.run),
+    ),
+    Periodic(
+        "keep_rebalances",
+        "carries rebalances on",
+        Every("Rebalances", 3, "seconds"),
+        ClusterPass(rebalance.keep),
+        TaskRule(PASSES, 300, is_long=True),
+        by_name=TablePass("RebalanceChecker", rebalance.keep_one),
     ),
     Periodic(
         "find_alerts",

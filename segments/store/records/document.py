@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import RecordCorrupt
-from segments.store.base import Store, Versioned
+from segments.store.base import Create, Replace, Store, Versioned
 from segments.store.update import update_record
 
 T = TypeVar("T")
@@ -51,6 +51,15 @@ class Documents(Generic[T]):
             return None if wanted is None else self._record(wanted)
 
         return self._parsed(update_record(store, path, changed).after)
+
+    def parsed(self, node: Versioned | None) -> T | None:
+        """The document in a znode that was read; None when there is none. RecordCorrupt."""
+        return self._parsed(node)
+
+    def write_of(self, path: str, before: Versioned | None, value: T) -> Create | Replace:
+        """The write that puts it there in place of what was read, as a part of a transaction."""
+        record = self._record(value)
+        return Create(path, record) if before is None else Replace(path, record, before.version)
 
     def _record(self, value: T) -> ZNRecord:
         return ZNRecord(self.id_of(value), {self.field: json.dumps(self.to_json(value), separators=(",", ":"))})

@@ -259,6 +259,36 @@ def tells_columns_of_many(driven: Driven) -> bool:
     return "segments" in {parameter["name"] for parameter in path["get"]["parameters"]}
 
 
+def keeps_rebalances(driven: Driven) -> bool:
+    return "/rebalanceStatus/{jobId}" in documented(driven)
+
+
+def stops_rebalances(driven: Driven) -> bool:
+    path = f"/tables/{driven.offline_table('a').raw}/rebalance"
+    return asked(driven, "DELETE", path, params={"type": "OFFLINE"}) == (200, [])
+
+
+def checks_rebalances(driven: Driven) -> bool:
+    """One that does not know the parameter leaves the checks out of its answer."""
+    path = f"/tables/{driven.offline_table('a').raw}/rebalance"
+    _, answer = asked(driven, "POST", path, params={"type": "OFFLINE", "dryRun": "true", "preChecks": "true"})
+    return isinstance(answer, dict) and "preChecksResult" in answer
+
+
+def options_of_rebalance(driven: Driven) -> set[str]:
+    """The parameters that it names; what they do takes servers."""
+    path = driven.raw.call("GET", "/swagger.json").json()["paths"]["/tables/{tableName}/rebalance"]
+    return {parameter["name"] for parameter in path["post"]["parameters"]}
+
+
+def guards_only_copies(driven: Driven) -> bool:
+    return "allowPeerDownloadDataLoss" in options_of_rebalance(driven)
+
+
+def commits_before_rebalances(driven: Driven) -> bool:
+    return "forceCommit" in options_of_rebalance(driven)
+
+
 def restores(driven: Driven) -> bool:
     return any(word in path.lower() for path in documented(driven) for word in ("restore", "undelete", "recover"))
 
@@ -293,6 +323,11 @@ PROBES: dict[str, Callable[[Driven], bool]] = {
     versions.CUSTOM_MAP: takes_a_custom_map,
     versions.END_PART: ends_a_part,
     versions.TASK_SUMMARY: sums_up_tasks,
+    versions.REBALANCE_STATUS: keeps_rebalances,
+    versions.REBALANCE_STOP: stops_rebalances,
+    versions.REBALANCE_CHECKS: checks_rebalances,
+    versions.REBALANCE_GUARD: guards_only_copies,
+    versions.REBALANCE_COMMIT: commits_before_rebalances,
     versions.RESTORE: restores,
     versions.SEGMENT_METADATA: tells_columns_of_many,
 }

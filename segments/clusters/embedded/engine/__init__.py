@@ -8,6 +8,7 @@ from segments.clusters.embedded.engine.consumption import EmbeddedConsumptionEng
 from segments.clusters.embedded.engine.instances import EmbeddedInstanceEngine
 from segments.clusters.embedded.engine.lineage import EmbeddedLineageEngine
 from segments.clusters.embedded.engine.push import EmbeddedPushEngine
+from segments.clusters.embedded.engine.rebalance import EmbeddedRebalanceEngine
 from segments.clusters.embedded.engine.segments import EmbeddedSegmentEngine
 from segments.clusters.embedded.engine.snapshots import EmbeddedSnapshotEngine
 from segments.clusters.embedded.engine.tables import EmbeddedTableEngine
@@ -33,4 +34,5 @@ EMBEDDED: Final = Engine(
     tables=EmbeddedTableEngine(),
     instances=EmbeddedInstanceEngine(),
     snapshots=EmbeddedSnapshotEngine(),
+    rebalance=EmbeddedRebalanceEngine(),
 )

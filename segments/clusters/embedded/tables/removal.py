@@ -59,6 +59,7 @@ def _remove_records(ctx: Context, table: TableName) -> None:
         paths.upload_locks,
         paths.check_reports,
         paths.external_view,
+        paths.rebalances,
         paths.completions,
         paths.committing,
         paths.reingestions,

@@ -11,6 +11,7 @@ from segments.clusters.pinot.engine.consumption import PinotConsumptionEngine
 from segments.clusters.pinot.engine.instances import PinotInstanceEngine
 from segments.clusters.pinot.engine.lineage import PinotLineageEngine
 from segments.clusters.pinot.engine.push import PinotPushEngine
+from segments.clusters.pinot.engine.rebalance import PinotRebalanceEngine
 from segments.clusters.pinot.engine.segments import PinotSegmentEngine
 from segments.clusters.pinot.engine.snapshots import PinotSnapshotEngine
 from segments.clusters.pinot.engine.tables import PinotTableEngine
@@ -37,6 +38,7 @@ def pinot_engine(controller: PinotController, broker: PinotSqlBroker | None = No
         tables=PinotTableEngine(),
         instances=PinotInstanceEngine(),
         snapshots=PinotSnapshotEngine(),
+        rebalance=PinotRebalanceEngine(),
         controller=controller,
         broker=broker,
     )

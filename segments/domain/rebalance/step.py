@@ -1,0 +1,165 @@
+"""The next step of a rebalance, decided from what is there now: load on new servers, wait until they serve, remove from
+the old ones.
+
+Invariant: a replica is removed only when as many replicas of the target are served as the rebalance needs; so a segment
+is always on the servers that had it, on those and the new ones together, or on the new ones. Each step is one write of
+ideal state and record together, and each state that it leaves is one to go on from, or to stay in.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.rebalance.job import Flight, Job, Size, Status
+from segments.domain.rebalance.target import moves, row_on, targets
+from segments.domain.segments import ideal_state
+from segments.domain.segments.ideal_state import CONSUMING
+from segments.errors import StateConflict
+
+#: Segments in flight at once: a part of all, within these bounds. A step is one write of the ideal state.
+_PART: Final = 20
+_FEWEST: Final = 50
+_MOST: Final = 1000
+#: A rebalance that moved so many times what it planned is chasing a table that changes faster.
+_CHASING: Final = 2
+
+Serving = Mapping[str, Collection[str]]
+
+
+@dataclass(frozen=True)
+class Step:
+    """What to write: the job, and the ideal state (the very one that was read when nothing changes in it)."""
+
+    job: Job
+    ideal: ZNRecord
+
+
+def next_step(job: Job, ideal: ZNRecord, serving: Serving, now_ms: int) -> Step | None:
+    """The step that can be taken now; None while replicas are waited for. ``serving``: {segment: live servers that
+    answer queries from it}.
+    """
+    landed = _land(job, ideal, serving, now_ms)
+    try:
+        step = _launch(landed, now_ms)
+    except StateConflict as error:
+        return stopped(landed.job, landed.ideal, serving, Status.FAILED, error.message, now_ms)
+    if step is not landed:
+        return step
+    if step.job.in_flight or _commits_left(step.job, step.ideal):
+        if step.job is not job:
+            return step
+        if now_ms - job.progressed_ms > job.options.stalled_ms:
+            return stopped(job, ideal, serving, Status.FAILED, _stalled(job), now_ms)
+        return None
+    return Step(step.job.finished(Status.DONE, _done(step.job), now_ms), step.ideal)
+
+
+def stopped(job: Job, ideal: ZNRecord, serving: Serving, status: Status, message: str, now_ms: int) -> Step:
+    """The end of a rebalance before its time. Segments in flight that are served as they should be are where they
+    belong; the others go back to the servers that had them, which never left.
+    """
+    landed = _land(job, ideal, serving, now_ms)
+    back = {
+        s: row_on(landed.ideal.maps[s], kept)
+        for s, f in landed.job.in_flight.items()
+        if (kept := [i for i in landed.ideal.maps[s] if i in f.before])
+    }
+    ended = ideal_state.with_rows(landed.ideal, back) if back else landed.ideal
+    return Step(landed.job.finished(status, message, now_ms), ended)
+
+
+def waiting_for(job: Job, serving: Serving) -> dict[str, list[str]]:
+    """{segment in flight: servers that do not serve it yet}."""
+    return {
+        s: missing
+        for s, f in job.in_flight.items()
+        if (missing := [i for i in f.target if i not in serving.get(s, ())])
+    }
+
+
+def _land(job: Job, ideal: ZNRecord, serving: Serving, now_ms: int) -> Step:
+    """Segments whose replicas of the target are served leave their old servers; what was deleted meanwhile is no longer
+    in flight.
+    """
+    there = {s: f for s, f in job.in_flight.items() if s in ideal.maps}
+    arrived = {s: f for s, f in there.items() if _has_arrived(job, s, f, serving)}
+    if len(arrived) == len(job.in_flight) == 0 or (not arrived and len(there) == len(job.in_flight)):
+        return Step(job, ideal)
+    rows = {s: row_on(ideal.maps[s], f.target) for s, f in arrived.items()}
+    left = {s: f for s, f in there.items() if s not in arrived}
+    done = job.done.plus(_size(arrived, job.bytes_each))
+    moved = replace(job, in_flight=left, done=done, progressed_ms=now_ms)
+    return Step(moved, ideal_state.with_rows(ideal, rows) if rows else ideal)
+
+
+def _launch(step: Step, now_ms: int) -> Step:
+    """Let more segments go, when enough have landed: they are loaded by their new servers beside the old ones, or where
+    nothing is waited for, are there at once.
+    """
+    job, ideal = step.job, step.ideal
+    room = min(_MOST, max(_FEWEST, job.planned.segments // _PART)) - len(job.in_flight)
+    if len(job.in_flight) > 0 and room < _FEWEST // 2:
+        return step
+    wanted = _chosen(job, ideal, room)
+    if not wanted:
+        return step
+    if job.done.segments > _CHASING * job.planned.segments + _FEWEST:
+        raise StateConflict("The table changes faster than it can be balanced.", remedy="Try again when it is quiet.")
+    flights = {s: Flight(tuple(sorted(ideal.maps[s])), target) for s, target in wanted.items()}
+    at_once = {s: f for s, f in flights.items() if job.options.needed(len(f.target)) == 0}
+    rows = {s: row_on(ideal.maps[s], f.target if s in at_once else {*f.before, *f.target}) for s, f in flights.items()}
+    flying = {**job.in_flight, **{s: f for s, f in flights.items() if s not in at_once}}
+    done = job.done.plus(_size(at_once, job.bytes_each))
+    gone = replace(job, in_flight=flying, done=done, progressed_ms=now_ms)
+    return Step(gone, ideal_state.with_rows(ideal, rows))
+
+
+def _chosen(job: Job, ideal: ZNRecord, room: int) -> dict[str, tuple[str, ...]]:
+    """The next segments to move, at most ``room``, and no more for one server than it may load at a time."""
+    # A segment in flight counts as where it goes to, so that the others' shares are right.
+    rows = {s: row_on(row, job.in_flight[s].target) if s in job.in_flight else row for s, row in ideal.maps.items()}
+    found = targets(job.placement, rows, include_consuming=job.options.include_consuming and not job.commits)
+    loading = Counter(i for f in job.in_flight.values() for i in f.added)
+    chosen: dict[str, tuple[str, ...]] = {}
+    for segment, target in moves(found, rows).items():
+        added = [i for i in target if i not in rows[segment]]
+        if len(chosen) >= room:
+            break
+        if segment in job.in_flight or (
+            job.options.batch_per_server > 0 and any(loading[i] >= job.options.batch_per_server for i in added)
+        ):
+            continue
+        loading.update(added)
+        chosen[segment] = target
+    return chosen
+
+
+def _has_arrived(job: Job, segment: str, flight: Flight, serving: Serving) -> bool:
+    served = [i for i in flight.target if i in serving.get(segment, ())]
+    return len(served) >= job.options.needed(len(flight.target))
+
+
+def _commits_left(job: Job, ideal: ZNRecord) -> list[str]:
+    return [s for s in job.commits if CONSUMING in ideal.maps.get(s, {}).values()]
+
+
+def _size(flights: Mapping[str, Flight], bytes_each: int) -> Size:
+    added = sum(len(f.added) for f in flights.values())
+    removed = sum(len(f.removed) for f in flights.values())
+    return Size(added, removed, len(flights), added * bytes_each)
+
+
+def _stalled(job: Job) -> str:
+    what = f"segment '{min(job.in_flight)}' is not served by its new servers" if job.in_flight else "nothing committed"
+    return (
+        f"Nothing progressed for {job.options.stalled_ms // 1000} s: {what}. Segments that were on their way are back "
+        "where they were. Check the servers, then rebalance again."
+    )
+
+
+def _done(job: Job) -> str:
+    return f"{job.done.segments} segments were moved: {job.done.added} replicas loaded, {job.done.removed} removed."
