@@ -45,6 +45,7 @@ from segments.store.update import update_record
 from tests.faults.faulty import Cut
 from tests.pinot_cluster.fake_broker import FakeBroker
 from tests.pinot_cluster.fake_reads import FakeReads, Match, realtime_name, refused_with
+from tests.pinot_cluster.fake_rebalance import FakeRebalance
 from tests.pinot_cluster.fake_rest import controller
 from tests.services.world import TABLE, World
 
@@ -64,7 +65,7 @@ class Fault(enum.Enum):
 
 
 @dataclass
-class PinotRest(FakeReads):
+class PinotRest(FakeRebalance, FakeReads):
     """REST of a controller over ``world``. ``faults`` and ``answers`` (given instead of its own) by the number of the
     change, from 1; ``changes`` are the changes that came in, ``parts`` the files of uploads.
     """
@@ -85,6 +86,8 @@ class PinotRest(FakeReads):
         if request.url.host in self.down or self.broken is not None:
             return super().handle(request)
         path = request.url.raw_path.decode().partition("?")[0]
+        if (job := re.fullmatch(r"/rebalanceStatus/([^/]+)", path)) is not None:
+            return self._guarded(lambda: self.rebalance_status(request, job))
         if request.method == "GET" or path == "/tables/validate":
             return self._read(request, path) or super().handle(request)
         self.changes.append(f"{request.method} {unquote(path)}")
@@ -133,6 +136,7 @@ class PinotRest(FakeReads):
             (r"/tables/([^/]+)/resumeConsumption", self._resume),
             (r"/tables/([^/]+)/(pause|resume)TopicConsumption", self._topics),
             (r"/tables/([^/]+)/forceCommit", self._force_commit),
+            (r"/tables/([^/]+)/rebalance", self.rebalance),
             (r"/schemas", self._schema),
             (r"/schemas/([^/]+)", self._schema),
             (r"/tables", self._new_table),
@@ -149,6 +153,13 @@ class PinotRest(FakeReads):
                 except PinotAdminError as error:
                     return _opaque(request) if "Replace" in path else refused_with(500, error.message)
         return httpx.Response(200, json={"status": "ok"})
+
+    @staticmethod
+    def _guarded(read: Callable[[], httpx.Response]) -> httpx.Response:
+        try:
+            return read()
+        except PinotAdminError as error:
+            return refused_with(error.status, error.message)
 
     def _start(self, request: httpx.Request, found: Match) -> httpx.Response:
         body, force = _json(request), request.url.params.get("forceCleanup") == "true"

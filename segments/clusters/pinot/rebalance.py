@@ -49,12 +49,10 @@ def start(ctx: Context, table: TableName, options: Options, actor: Actor) -> Res
     refused = _refused(ctx, table, options, planned)
     if refused is not None:
         return refused
-    rows = _rows(ctx, table)
+    rows, known = _rows(ctx, table), _jobs_of_pinot(ctx, table)
     request = Request("POST", f"/tables/{quoted(table.raw)}/rebalance", _params(ctx, table, options))
-    answer = send_change(ctx, request, is_done=lambda: _rows(ctx, table) != rows)
-    body: Mapping[str, Any] = answer if isinstance(answer, dict) else {"status": Status.IN_PROGRESS.value}
-    job_id = str(body.get("jobId") or ctx.new_id())
-    result = Result(job_id, _status(body), str(body.get("description", "")), planned.plan, {**body, "jobId": job_id})
+    answer = send_change(ctx, request, is_done=lambda: _jobs_of_pinot(ctx, table) - known or _rows(ctx, table) != rows)
+    result = _begun(ctx, planned, answer, min(_jobs_of_pinot(ctx, table) - known, default=""))
     if result.status in (Status.IN_PROGRESS, Status.DONE):
         _remember(ctx, _job(ctx, table, options, actor, result))
     return result
@@ -69,7 +67,12 @@ def status(ctx: Context, job_id: str) -> Progress:
         if table is None or job is None:
             raise NotFound(f"Failed to find controller job id: {job_id}", remedy="The last 10 of each table are kept.")
         return _compared(ctx, table, job)
-    body = read_object(ctx, f"/rebalanceStatus/{quoted(job_id)}")
+    try:
+        body = read_object(ctx, f"/rebalanceStatus/{quoted(job_id)}")
+    except NotFound:
+        if table is None or job is None:
+            raise
+        return _compared(ctx, table, job)  # Pinot forgot it, or its id was in an answer that was lost
     return _reported(ctx, table, job_id, job, body)
 
 
@@ -98,6 +101,21 @@ def stop(ctx: Context, table: TableName, actor: Actor) -> list[str]:
 def keep(ctx: Context) -> list[str]:
     """Nothing: Pinot's controllers carry rebalances on."""
     return []
+
+
+def _begun(ctx: Context, planned: Result, answer: Any, found: str) -> Result:
+    """The result of a start; when its answer was lost, of the job that was ``found``, or of one of ours."""
+    body: Mapping[str, Any] = answer if isinstance(answer, dict) else {"status": Status.IN_PROGRESS.value}
+    job_id = str(body.get("jobId") or found or ctx.new_id())
+    text = str(body.get("description", ""))
+    return Result(job_id, _status(body), text, planned.plan, {**body, "jobId": job_id})
+
+
+def _jobs_of_pinot(ctx: Context, table: TableName) -> set[str]:
+    """Ids of the table's rebalances that Pinot has on record; none where its version keeps none."""
+    node = ctx.store.get(paths.REBALANCE_JOBS)
+    rows = node.record.maps if node is not None and node.record is not None else {}
+    return {job for job, fields in rows.items() if fields.get("tableName") == table.typed}
 
 
 def _dry_run(ctx: Context, table: TableName, options: Options, *, has_checks: bool) -> Result:
