@@ -12,7 +12,7 @@ from segments.domain.rebalance.job import Status
 from segments.domain.rebalance.options import STALLED_MS, Options
 from segments.errors import InvalidInput, NotFound
 from segments.names import TABLE_TYPES, TableName, parse_table_type, split_table_name
-from segments.services.access.reading import require_reading
+from segments.services.access.read_rights import require_reading
 from segments.services.rebalance import rebalance
 
 #: Parameters that only a Pinot has; the embedded cluster refuses those that it can not follow.

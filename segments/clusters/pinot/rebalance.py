@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from segments.clusters.pinot.calls import controller, lacks, quoted, read_object, refusals_told, require
+from segments.clusters.pinot.calls import controller, lacks, quoted, read_object, refusals_translated, require
 from segments.clusters.pinot.changes import Request, send_change
 from segments.domain.pinot import version as pinot_version
 from segments.domain.rebalance.answers import BALANCED, Check, Plan, Progress, Result, plan_of, progress_of
@@ -122,7 +122,7 @@ def _dry_run(ctx: Context, table: TableName, options: Options, *, has_checks: bo
     params = {**_params(ctx, table, options), "dryRun": "true"}
     if has_checks and not lacks(ctx, pinot_version.REBALANCE_CHECKS):
         params["preChecks"] = "true"
-    with refusals_told(is_change=False):
+    with refusals_translated(is_change=False):
         body = controller(ctx).send("POST", f"/tables/{quoted(table.raw)}/rebalance", params)
     found: Mapping[str, Any] = body if isinstance(body, dict) else {}
     return Result(
