@@ -8,7 +8,7 @@ from segments.models.alerts import AlertDelivery, Webhook
 from segments.models.mirrors import Cluster, ConsumingSegment, LagSample, LineageEntry, Segment, Table
 from segments.models.people import ApiToken, Grant
 from segments.models.pushes import Push, PushReport, PushSegment
-from segments.models.records import AuditEvent, Finding, PassRun
+from segments.models.records import AuditEvent, Finding, FindingSnooze, PassRun
 from segments.models.set_aside import SetAsideCount, SetAsideMessage, SetAsideReplay
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Cluster",
     "ConsumingSegment",
     "Finding",
+    "FindingSnooze",
     "Grant",
     "LagSample",
     "LineageEntry",

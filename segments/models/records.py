@@ -61,6 +61,28 @@ class Finding(models.Model):
         return f"{self.table_name}: {self.message}"
 
 
+class FindingSnooze(models.Model):
+    """A finding about which nobody is to be notified until ``until``; it stays visible, and holds when the finding closes
+    and opens again.
+    """
+
+    cluster = models.CharField(max_length=64)
+    table_name = models.CharField(max_length=255)
+    code = models.CharField(max_length=64)
+    subject = models.CharField(max_length=600, blank=True, default="")
+    until = models.DateTimeField()
+    actor = models.CharField(max_length=150)
+    reason = models.TextField()
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["cluster", "table_name"])]
+        ordering = ["until"]
+
+    def __str__(self) -> str:
+        return f"{self.table_name} {self.code} until {self.until:%Y-%m-%d %H:%M}"
+
+
 class PassRun(models.Model):
     """One run of a periodic pass over one table: the plain sentences it returned."""
 
