@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect
 from unfold.decorators import action
 
 from segments.admin.readonly import ReadOnlyAdmin
-from segments.models import ApiToken, AuditEvent, Finding, PassRun, Push, PushSegment
+from segments.models import ApiToken, AuditEvent, Finding, FindingSnooze, PassRun, Push, PushSegment
 from segments.services.access.read_rights import readable_events, readable_pushes, reads_all
 from segments.services.core.page_addresses import address_in
 
@@ -75,6 +75,16 @@ class FindingAdmin(ReadOnlyAdmin):
     list_display = ["severity", "table_name", "message", "first_seen", "closed_at"]
     list_filter = ["severity", "code", ("closed_at", admin.EmptyFieldListFilter)]
     search_fields = ["table_name", "message"]
+
+
+@admin.register(FindingSnooze)
+class FindingSnoozeAdmin(ReadOnlyAdmin):
+    """Findings of which nobody is notified for a while."""
+
+    read_by = ("cluster", "table_name")
+    list_display = ["table_name", "code", "subject", "until", "actor", "reason"]
+    list_filter = ["code"]
+    search_fields = ["table_name", "subject", "reason"]
 
 
 @admin.register(PassRun)

@@ -157,6 +157,13 @@ class ClusterBody(Model, forbid_unknown_fields=True):
     tls_insecure: bool | None = None
 
 
+class SnoozeBody(Model, forbid_unknown_fields=True):
+    """Until when nobody is to be notified of a finding: a length, as in 8h, or a time of ISO 8601."""
+
+    period: str | None = None
+    until: str | None = None
+
+
 class ReplayBody(Model):
     """Which messages that were set aside are replayed."""
 

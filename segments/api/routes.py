@@ -17,7 +17,7 @@ from segments.api.realtime import completion, consumption, partitions, reingesti
 from segments.api.replacement import checks, lineage, protocol, undo
 from segments.api.segments import segment_archive, segment_operations, segment_uploads, segments
 from segments.api.tables import rebalance, schemas, tables
-from segments.api.upkeep import health, metrics, webhooks
+from segments.api.upkeep import findings, health, metrics, webhooks
 from segments.domain.realtime.completion import Kind
 
 #: In the order of the list.
@@ -150,6 +150,9 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
     "Additions": (
         Route("api/v1/tables/<str:table>/lineage/<str:entry>/preview", protocol.RevertPreview),
         Route("api/v1/audit", audit.AuditTrail),
+        Route("api/v1/tables/<str:table>/findings", findings.TableFindings),
+        Route("api/v1/tables/<str:table>/findings/<int:finding>/fix", findings.FixFinding),
+        Route("api/v1/tables/<str:table>/findings/<int:finding>/snooze", findings.SnoozeFinding),
         Route("api/v1/lineage/<str:table>/rollback", lineage.Rollback),
         Route("api/v1/lineage/<str:table>/rollback/current", lineage.RollbackUnderWay),
         Route("api/v1/lineage/<str:table>/diff", lineage.DiffSnapshots),

@@ -18,7 +18,7 @@ from segments.console.views.replacement import checks, entry, lineage, pins, rol
 from segments.console.views.replacement.undo import rollback as undo_rollback
 from segments.console.views.segments import deleted, segment_actions
 from segments.console.views.tables import query, table_secrets, tables
-from segments.console.views.upkeep import alerts, findings, passes
+from segments.console.views.upkeep import alerts, finding_actions, findings, passes
 
 app_name = "console"
 
@@ -58,6 +58,9 @@ _pages = [
     button("tables/<str:typed>/config/secrets/", table_secrets.REVEAL, name="reveal_secrets"),
     path("tables/<str:typed>/checks/", checks.table_checks, name="checks"),
     path("tables/<str:typed>/passes/", passes.of_table, name="table_passes"),
+    button("tables/<str:typed>/findings/<int:finding>/fix/", finding_actions.FIX, name="fix_finding"),
+    button("tables/<str:typed>/findings/<int:finding>/snooze/", finding_actions.SNOOZE, name="snooze_finding"),
+    button("tables/<str:typed>/findings/<int:finding>/lift/", finding_actions.LIFT, name="lift_snooze"),
     path("tables/<str:typed>/audit/", audit.of_table, name="table_audit"),
     path("tables/<str:typed>/lineage/", lineage.entries, name="lineage"),
     button("tables/<str:typed>/rollback/carry-on/", rollback.CARRY_ON, name="carry_on_rollback"),

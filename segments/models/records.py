@@ -62,8 +62,8 @@ class Finding(models.Model):
 
 
 class FindingSnooze(models.Model):
-    """A finding about which nobody is to be notified until ``until``; it stays visible, and holds when the finding closes
-    and opens again.
+    """Nobody is notified of a finding until ``until``; the finding stays visible. It holds when the finding closes and
+    opens again.
     """
 
     cluster = models.CharField(max_length=64)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -11,8 +11,9 @@ from django.db.models import Q
 from django.urls import reverse
 
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
-from segments.models import Finding, PassRun
+from segments.models import Finding, FindingSnooze, PassRun
 from segments.names import REALTIME, split_table_name
+from segments.services.upkeep.snooze import snoozes_of
 
 #: Code -> what it is called, where it leads: segment, entry, consumption, servers, push or passes.
 _KINDS: Final[dict[str, tuple[str, str]]] = {
@@ -77,7 +78,7 @@ SORTS: Final[dict[str, tuple[str, list[str]]]] = {
 @dataclass(frozen=True)
 class Item:
     """One finding. ``link`` and ``link_text`` lead to what it is about; ``deeds`` is what the pass that last saw it, or
-    closed it, did.
+    closed it, did. ``snooze`` holds now; ``is_fixable``: something can be done about it from here.
     """
 
     finding: Finding
@@ -85,6 +86,8 @@ class Item:
     link: str
     link_text: str
     deeds: list[str]
+    snooze: FindingSnooze | None = None
+    is_fixable: bool = False
 
 
 def kinds(counts: Mapping[str, int]) -> list[tuple[str, str]]:
@@ -97,10 +100,19 @@ def kind_of(code: str) -> str:
     return _KINDS[code][0] if code in _KINDS else code.replace("-", " ").capitalize()
 
 
-def items(findings: Sequence[Finding]) -> list[Item]:
-    """A page of findings with what was done. One query more, however many there are."""
-    runs = _runs(findings)
-    return [_item(f, runs) for f in findings]
+def items(findings: Sequence[Finding], fixable: Collection[str] = ()) -> list[Item]:
+    """A page of findings with what was done. Two queries more, however many there are. ``fixable``: codes about which
+    something can be done.
+    """
+    runs, snoozes = _runs(findings), snoozes_of(findings)
+    return [
+        replace(
+            _item(f, runs),
+            snooze=snoozes.get(f.pk),
+            is_fixable=f.closed_at is None and bool(f.table_name) and f.code in fixable,
+        )
+        for f in findings
+    ]
 
 
 def _item(finding: Finding, runs: Sequence[PassRun]) -> Item:

@@ -134,13 +134,19 @@ def _plan_case(
         changes.sentences.append(
             f"Partition {case.partition}: removed the record of {orphan.name}, which nobody was to consume."
         )
-    elif case.kind is Kind.REPLICAS and latest is not None:
-        row = ideal.maps[latest.name.text]
+    elif case.kind in (Kind.REPLICAS, Kind.TAKE_BACK) and latest is not None:
+        _put_back(changes, case, latest, ideal, blueprint)
+
+
+def _put_back(changes: Changes, case: Case, latest: Known, ideal: ZNRecord, blueprint: Blueprint) -> None:
+    """Replicas of a segment that is not committed consume it, from its start on or where they are."""
+    row = ideal.maps[latest.name.text]
+    if case.kind is Kind.REPLICAS:
         changes.rows[latest.name.text] = {i: CONSUMING if s == OFFLINE else s for i, s in row.items()}
-        changes.checked[latest.name.text] = latest.version
-        changes.sentences.append(
-            f"Partition {case.partition}: replicas of {latest.name} that had stopped consume again."
-        )
+    else:
+        changes.rows[latest.name.text] = dict.fromkeys(row, CONSUMING) or _row(blueprint, case.partition)
+    changes.checked[latest.name.text] = latest.version
+    changes.sentences.append(f"Partition {case.partition}: replicas of {latest.name} that had stopped consume again.")
 
 
 def _make_segment(

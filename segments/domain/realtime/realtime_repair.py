@@ -43,6 +43,7 @@ class Kind(StrEnum):
     REPLICAS = "1: some replicas stopped consuming"
     FAILING = "6: every replica stopped again and again; the next try comes later"
     WAIT = "4: too young to tell"
+    TAKE_BACK = "9: a person has it consumed again"
     STUCK = "9: needs a person"
 
     @property
@@ -104,6 +105,8 @@ class Seen:
     is_urgent: bool = False
     #: Partitions of segments that are still being deleted: what goes on there waits until they are gone.
     leaving: frozenset[int] = frozenset()
+    #: A person wants everything put right now: nothing is too young, and what stands still consumes again.
+    is_forced: bool = False
 
     def with_ideal(self, ideal: ZNRecord) -> Seen:
         """The same, had the ideal state been this one."""
@@ -217,6 +220,8 @@ def _assigned_case(seen: Seen, partition: int, latest: Known | None, now_ms: int
         return Case(
             partition, Kind.AGAIN if seen.is_urgent or _may_begin_again(latest, now_ms) else Kind.FAILING, latest
         )
+    if seen.is_forced:
+        return Case(partition, Kind.TAKE_BACK, latest)
     reason = (
         f"{latest.name.text} is {latest.metadata.status} and its replicas are {', '.join(sorted(states)) or 'nowhere'}"
     )
@@ -245,4 +250,4 @@ def _may_begin_again(latest: Known, now_ms: int) -> bool:
 
 
 def _is_young(seen: Seen, known: Known, now_ms: int) -> bool:
-    return now_ms - known.modified_ms <= seen.max_completion_ms
+    return not seen.is_forced and now_ms - known.modified_ms <= seen.max_completion_ms

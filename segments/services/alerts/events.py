@@ -14,6 +14,7 @@ from django.db import transaction
 
 from segments.domain.alerts.rules import Wish, event_of
 from segments.models import AlertDelivery, Finding, Webhook
+from segments.services.upkeep.snooze import snoozed
 
 OPENED: Final = "opened"
 CLOSED: Final = "closed"
@@ -26,13 +27,12 @@ def announce(now: datetime, *, by_mail: Wish | None) -> int:
     events there are.
 
     ``by_mail``: what goes out by mail, None: nothing. A finding that closed before the first message about it is never
-    sent.
+    sent. Of one that is snoozed nobody hears before the snooze is over.
     """
     Finding.objects.filter(open_notified=False, closed_at__isnull=False).update(open_notified=True, close_notified=True)
     with transaction.atomic():
-        opened = list(
-            Finding.objects.select_for_update().filter(open_notified=False, closed_at=None).order_by("pk")[:_AT_ONCE]
-        )
+        new = Finding.objects.select_for_update().filter(open_notified=False, closed_at=None)
+        opened = list(snoozed(new, are=False).order_by("pk")[:_AT_ONCE])
         over = Finding.objects.select_for_update().filter(
             open_notified=True, close_notified=False, closed_at__isnull=False
         )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from segments.domain.upkeep.findings import Found
     from segments.names import TableName
     from segments.services.core.context import Context
+    from segments.services.engine.fixes import Fix
     from segments.services.realtime.consuming_segments import StartFrom
     from segments.services.realtime.force_commit import Wanted
     from segments.services.realtime.resume_plan import PlannedStart
@@ -162,6 +163,11 @@ class ConsumptionEngine(Protocol):
     def missing_files(self, ctx: Context, table: TableName, segments: Sequence[str]) -> set[str]:
         """Segments whose record names a file in our deep store that is not there. Unavailable or OSError when the store
         does not answer. Pinot: none, the store is its own and lists its content to nobody.
+        """
+
+    def plan_fix(self, ctx: Context, table: TableName, code: str, subject: str) -> Fix:
+        """The remedy for a finding of a table of any type, worked out from what is now; nothing is changed before its
+        ``run``. Pinot: replicas in ERROR are reset by its controller; all else is left to its own validation.
         """
 
     def require_set_aside(self, ctx: Context, table: TableName) -> None:

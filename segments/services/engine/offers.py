@@ -23,3 +23,5 @@ class Offers:
     minion_tasks: bool = False
     #: Periodic passes that the cluster's own controllers run: from here they are only started.
     own_passes: frozenset[str] = frozenset()
+    #: Findings, by their codes, about which something can be done from here (``ConsumptionEngine.plan_fix``).
+    fixable: frozenset[str] = frozenset()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from segments.domain.formats.znrecord import ZNRecord
@@ -83,14 +83,15 @@ def ensure_consuming(
     start: StartFrom | None = None,
     change: Callable[[ZNRecord], ZNRecord] | None = None,
     is_patient: bool = False,
+    is_forced: bool = False,
 ) -> Ensured:
     """Repair what is wrong with the table's consumption. ``change`` edits the ideal state first, in the same
     transaction: a resume.
 
     A partition that consumes, or is paused after the change, is left alone; with ``is_patient`` also one with a segment
-    being deleted. Without a stream's answer only what needs none is done, unless ``start`` asks for it. Raises
-    NotFound, InvalidInput (disabled; offsets that are none), StateConflict (too few servers, offsets for a running
-    partition), Unavailable.
+    being deleted. ``is_forced``: a person wants it now, however young what is half done is. Without a stream's answer
+    only what needs none is done, unless ``start`` asks for it. Raises NotFound, InvalidInput (disabled; offsets that
+    are none), StateConflict (too few servers, offsets for a running partition), Unavailable.
     """
     configs = check_realtime(read_table_config(ctx, table))
     done: list[Changes] = []
@@ -106,6 +107,7 @@ def ensure_consuming(
                 None if done else change,
                 is_patient=is_patient,
                 is_asked=is_asked,
+                is_forced=is_forced,
             )
             update_transaction(ctx.store, job.writes)
             done.append(job.changes)
@@ -113,6 +115,13 @@ def ensure_consuming(
                 metrics.REPAIRS.add(ctx.cluster, table.typed, by=sum(len(c.sentences) for c in done))
                 metrics.CONSUMPTION_DATA_LOSS.add(ctx.cluster, table.typed, by=sum(len(c.losses) for c in done))
                 return Ensured(job.ideal, tuple(done), tuple(job.cases), job.stream_error)
+
+
+def planned_repair(ctx: Context, table: TableName) -> list[Write]:
+    """What ``ensure_consuming`` with ``is_forced`` would write first, were it called now. Raises as that."""
+    with stream_facts(ctx, check_realtime(read_table_config(ctx, table))) as facts:
+        job = _Attempt(ctx, table, facts, StartFrom(), None, is_patient=True, is_asked=False, is_forced=True)
+        return list(job.writes() or ())
 
 
 def first_segments(ctx: Context, config: TableConfig, ideal: ZNRecord) -> tuple[ZNRecord, Changes]:
@@ -183,9 +192,10 @@ class _Attempt:
         *,
         is_patient: bool,
         is_asked: bool,
+        is_forced: bool = False,
     ) -> None:
         """``is_asked``: a person or their plan resumes; else it is a pass."""
-        self.is_patient, self.is_asked = is_patient, is_asked
+        self.is_patient, self.is_asked, self.is_forced = is_patient, is_asked, is_forced
         self.ctx, self.table, self.facts, self.start, self.change = ctx, table, facts, start, change
         self.changes = Changes()
         self.cases: list[Case] = []
@@ -231,6 +241,7 @@ class _Attempt:
                 raise
             self.stream_error = error.message
         seen = state.seen(partitions, self.facts.topics, is_patient=self.is_patient)
+        seen = replace(seen, is_forced=self.is_forced, is_urgent=seen.is_urgent or self.is_forced)
         cases = diagnose(seen.with_ideal(self.ideal), self.now_ms)
         check_offsets(self.table, self.start, cases, state)
         waiting = undecided(cases, self.start, self.ideal)

@@ -92,7 +92,7 @@ def try_upload(ctx: Context, table: TableName, segment: str, metadata: SegmentMe
     did.
     """
     why = "no live server has it."
-    for server in _replicas(ctx, table, segment):
+    for server in replicas(ctx, table, segment):
         try:
             answer = _ask(ctx, table, segment, server)
             if int(answer["crc"]) != metadata.crc:
@@ -109,7 +109,8 @@ def try_upload(ctx: Context, table: TableName, segment: str, metadata: SegmentMe
     return why
 
 
-def _replicas(ctx: Context, table: TableName, segment: str) -> Sequence[str]:
+def replicas(ctx: Context, table: TableName, segment: str) -> Sequence[str]:
+    """Live servers that serve the segment, in no order."""
     read_ideal(ctx, table)
     view = ctx.store.get(paths.external_view(table.typed))
     states = view.record.maps.get(segment, {}) if view and view.record else {}

@@ -13,7 +13,7 @@ from django.contrib.admin.models import LogEntry
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from segments.models import AlertDelivery, AuditEvent, Finding, PassRun, Push
+from segments.models import AlertDelivery, AuditEvent, Finding, FindingSnooze, PassRun, Push
 
 #: Rows deleted in one statement: SQLite has one writer, and others wait for it.
 _AT_ONCE: Final = 1000
@@ -30,6 +30,7 @@ def run() -> list[str]:
         "events of the audit": AuditEvent.objects.filter(at__lt=before),
         "runs of passes": PassRun.objects.filter(finished_at__lt=before),
         "closed findings": Finding.objects.filter(closed_at__lt=before),
+        "ended snoozes": FindingSnooze.objects.filter(until__lt=before),
         "messages of alerts": AlertDelivery.objects.filter(created_at__lt=before).exclude(
             state=AlertDelivery.State.WAITING
         ),

@@ -12,6 +12,7 @@ from segments.clusters.embedded.engine.rebalance import EmbeddedRebalanceEngine
 from segments.clusters.embedded.engine.segments import EmbeddedSegmentEngine
 from segments.clusters.embedded.engine.snapshots import EmbeddedSnapshotEngine
 from segments.clusters.embedded.engine.tables import EmbeddedTableEngine
+from segments.clusters.embedded.realtime.fixes import FIXABLE
 from segments.services.core.context import Context
 from segments.services.engine import Engine, Offers
 
@@ -25,7 +26,7 @@ def _lacks(ctx: Context, capability: str) -> str:
 #: It has no parts of its own besides those of the context, so one is enough for all clusters.
 EMBEDDED: Final = Engine(
     kind="embedded",
-    offers=Offers(own_processes=True, own_upkeep=True, set_aside=True),
+    offers=Offers(own_processes=True, own_upkeep=True, set_aside=True, fixable=FIXABLE),
     lacks=_lacks,
     lineage=EmbeddedLineageEngine(),
     segments=EmbeddedSegmentEngine(),

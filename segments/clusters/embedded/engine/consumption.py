@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from segments.clusters.embedded import validation
-from segments.clusters.embedded.realtime import consuming_info, pause, reingestion
+from segments.clusters.embedded.realtime import consuming_info, fixes, pause, reingestion
 from segments.clusters.embedded.realtime import force_commit as commits
 from segments.clusters.embedded.realtime import repair as repairs
 from segments.names import TableName
@@ -31,6 +31,7 @@ class EmbeddedConsumptionEngine:
     keep_copies = staticmethod(repairs.keep_copies)
     validate = staticmethod(validation.validate)
     missing_files = staticmethod(validation.missing_files)
+    plan_fix = staticmethod(fixes.plan_fix)
 
     @staticmethod
     def require_set_aside(ctx: Context, table: TableName) -> None:

@@ -15,6 +15,7 @@ from segments.clusters.pinot.engine.rebalance import PinotRebalanceEngine
 from segments.clusters.pinot.engine.segments import PinotSegmentEngine
 from segments.clusters.pinot.engine.snapshots import PinotSnapshotEngine
 from segments.clusters.pinot.engine.tables import PinotTableEngine
+from segments.clusters.pinot.fixes import FIXABLE
 from segments.domain.pinot.version import lacking
 from segments.gateways.pinot import PinotController, PinotSqlBroker
 from segments.services.core.context import Context
@@ -22,7 +23,7 @@ from segments.services.engine import Offers
 
 __all__ = ["OFFERS", "PinotEngine", "pinot_engine"]
 
-OFFERS: Final = Offers(pass_through=True, minion_tasks=True, own_passes=passes.OF_PINOT)
+OFFERS: Final = Offers(pass_through=True, minion_tasks=True, own_passes=passes.OF_PINOT, fixable=FIXABLE)
 
 
 def pinot_engine(controller: PinotController, broker: PinotSqlBroker | None = None) -> PinotEngine:

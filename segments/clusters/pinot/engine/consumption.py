@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from segments.clusters.pinot import consumption, findings
+from segments.clusters.pinot import consumption, findings, fixes
 from segments.clusters.pinot import force_commit as commits
 from segments.clusters.pinot.passes import ask_pinot
 from segments.errors import StateConflict
@@ -31,6 +31,7 @@ class PinotConsumptionEngine:
     validate = staticmethod(findings.validate)
     missing_files = staticmethod(findings.missing_files)
     require_set_aside = staticmethod(findings.require_set_aside)
+    plan_fix = staticmethod(fixes.plan_fix)
 
     @staticmethod
     def reingest(ctx: Context, table: TableName, segment: str, *, accepts_loss: bool, by: str) -> NoReturn:

@@ -1,0 +1,107 @@
+"""/api/v1/tables/{table}/findings: what is wrong with a table, Fix it with a dry run, and snooze."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from segments.api.base import ApiView, bool_param, text_param
+from segments.api.bodies import SnoozeBody, read_body
+from segments.domain.tables.table_config import parse_period
+from segments.errors import InvalidInput
+from segments.names import OFFLINE, TableName, shown, split_table_name
+from segments.services.tables import tables
+from segments.services.upkeep import snooze
+from segments.services.upkeep.finding_fixes import find_finding, findings_json, fix, fix_json, plan_fix
+
+
+class TableFindings(ApiView):
+    """What the passes found wrong with a table."""
+
+    on_pinot = frozenset(("GET",))
+    parameters = {"GET": ("type", "closed")}
+    answers = {"GET": {200: "object"}}
+
+    def get(self, request: Request, table: str) -> Response:
+        """Open ones, errors first, each with its snooze and whether it can be fixed from here; with ``closed=true``
+        those that are gone. A raw name without ``type`` means OFFLINE.
+        """
+        found = _table(self, request, table)
+        listed = findings_json(self.ctx, found, closed=bool_param(request, "closed"))
+        return Response({"table": found.typed, "findings": listed})
+
+
+class FixFinding(ApiView):
+    """Have what is wrong put right."""
+
+    rights = {"POST": "operate"}
+    parameters = {"POST": ("type", "dryRun", "reason")}
+    answers = {"POST": {200: "object"}}
+
+    def post(self, request: Request, table: str, finding: int) -> Response:
+        """``dryRun`` (default true) names each write and changes nothing; ``whyNot`` says why nothing can be done. With
+        ``dryRun=false`` it is done: ``sentences`` says what. 409 when there is nothing that can be done now.
+        """
+        found = _table(self, request, table)
+        row = find_finding(self.ctx, found, finding)
+        if bool_param(request, "dryRun", default=True):
+            return Response({"dryRun": True, **fix_json(plan_fix(self.ctx, found, row))})
+        return Response({"dryRun": False, "sentences": fix(self.ctx, found, row, actor=self.actor)})
+
+
+class SnoozeFinding(ApiView):
+    """No notices of a finding for a while."""
+
+    rights = {"POST": "operate", "DELETE": "operate"}
+    parameters = {"POST": ("type", "reason"), "DELETE": ("type", "reason")}
+    bodies = {"POST": SnoozeBody}
+    answers = {"POST": {200: "object"}, "DELETE": {200: "object"}}
+
+    def post(self, request: Request, table: str, finding: int) -> Response:
+        """Body: ``{"period": "8h"}`` or ``{"until": "2030-01-01T08:00:00Z"}``, at most 90 days. A reason is required
+        (``X-Reason`` or ``reason``).
+        """
+        found, body = _table(self, request, table), read_body(request, SnoozeBody)
+        row = find_finding(self.ctx, found, finding)
+        held = snooze.snooze(self.ctx, row, _end(body), actor=self.actor)
+        return Response({"until": held.until.isoformat(), "actor": held.actor, "reason": held.reason})
+
+    def delete(self, request: Request, table: str, finding: int) -> Response:
+        """End the snooze now. 404 when the finding has none."""
+        found = _table(self, request, table)
+        snooze.lift(self.ctx, find_finding(self.ctx, found, finding), actor=self.actor)
+        return Response({"status": f"Finding {finding} is not snoozed any more."})
+
+
+def _end(body: SnoozeBody) -> datetime:
+    """When the snooze ends. Raises InvalidInput."""
+    if (body.until is None) == (body.period is None):
+        raise InvalidInput("A snooze needs an end.", remedy="Give either 'period', as in 8h, or 'until'.")
+    if body.period is not None:
+        length = parse_period(body.period)
+        if length is None or length > snooze.LONGEST / timedelta(milliseconds=1):
+            raise InvalidInput(
+                f"'{shown(body.period)}' is no period of at most {snooze.LONGEST.days} days.",
+                remedy="Write it as 30m, 8h or 2d.",
+                field="period",
+            )
+        return timezone.now() + timedelta(milliseconds=length)
+    try:
+        found = parse_datetime(body.until or "")
+    except ValueError:
+        found = None
+    if found is None:
+        raise InvalidInput(
+            f"'{shown(body.until or '')}' is no time.", remedy="Write it as 2030-01-01T08:00:00Z.", field="until"
+        )
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+def _table(view: ApiView, request: Request, table: str) -> TableName:
+    """The table; a raw name without ``type`` means OFFLINE."""
+    kind = text_param(request, "type") or (None if split_table_name(table)[1] else OFFLINE)
+    return tables.one_table(view.ctx, table, kind)

@@ -1,0 +1,150 @@
+"""Fix it: what a person can have done about a finding of the embedded cluster, with every write named beforehand."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from segments.clusters.embedded.realtime import committing
+from segments.clusters.embedded.realtime.replica_resets import Resets, plan_resets
+from segments.domain.realtime.repair.committing import Need
+from segments.domain.upkeep.findings import NO_FILE
+from segments.errors import StateConflict
+from segments.names import REALTIME, TableName
+from segments.services.core.context import Context
+from segments.services.engine.fixes import Fix, no_fix
+from segments.services.realtime import deep_store_upload
+from segments.services.realtime.consuming_segments import ensure_consuming, planned_repair
+from segments.services.segments import segment_reset
+from segments.services.segments.segments import read_records
+from segments.services.upkeep.described_writes import described
+from segments.store import paths
+from segments.store.records.instances import live_instances
+
+_LAST_COPY: Final = (
+    "No other copy of its rows is known, and a reset would give up what the server still has. Start a server that has "
+    "it; when there is none, reset the segment on its own page."
+)
+
+
+def plan_fix(ctx: Context, table: TableName, code: str, subject: str) -> Fix:
+    """The remedy for a finding of the table, worked out from what is now."""
+    plan = _PLANS.get(code)
+    if plan is None or (code != "replica-error" and table.type != REALTIME):
+        return no_fix("This finding needs a person: its text says what to do.")
+    return plan(ctx, table, subject)
+
+
+def _consumption(ctx: Context, table: TableName, _: str) -> Fix:
+    does = "Puts ideal state and records of the table's partitions right, and has them consume."
+    writes = described(ctx.store, planned_repair(ctx, table))
+    if not writes:
+        return Fix(does, why_not="There is nothing to write: it was repaired meanwhile, or it is paused.")
+
+    def run() -> list[str]:
+        return ensure_consuming(ctx, table, is_patient=True, is_forced=True).sentences
+
+    return Fix(does, writes, run)
+
+
+def _resets(ctx: Context, table: TableName, segment: str) -> Fix:
+    does = f"Has the replicas of {segment} in ERROR begin again; healthy ones go on."
+    plan = plan_resets(ctx, table, [segment])
+    if not plan.replicas:
+        why = _LAST_COPY if plan.kept else "No live replica of it is in ERROR any more."
+        return Fix(does, why_not=why)
+    writes = tuple(
+        f"Creates a message below {paths.messages(i)}: ERROR -> OFFLINE of {s}, which is then loaded again."
+        for i, s in plan.replicas
+    )
+    return Fix(does, writes, lambda: _send(ctx, table, plan_resets(ctx, table, [segment])))
+
+
+def _send(ctx: Context, table: TableName, plan: Resets) -> list[str]:
+    chosen = defaultdict(list)
+    for instance, segment in plan.replicas:
+        chosen[instance].append(segment)
+    count = segment_reset.send_resets(ctx, table, chosen, plan.view) if chosen else 0
+    return [f"{count} replicas of {table} in ERROR were reset."]
+
+
+def _copy(ctx: Context, table: TableName, segment: str) -> Fix:
+    does = f"Has a server that serves {segment} upload its copy to the deep store."
+    record = read_records(ctx, table, [segment]).get(segment)
+    servers = deep_store_upload.replicas(ctx, table, segment)
+    if record is None or not servers or not ctx.deep_store.exists:
+        why = "No live server serves it." if ctx.deep_store.exists else "This installation has no deep store."
+        return Fix(does, why_not=why if record else "The segment has no record any more.")
+    where = ctx.deep_store.uri(ctx.deep_store.file_path(table.raw, segment, record.crc or 0))
+    writes = (
+        f"Asks {' or '.join(sorted(servers))} to upload the segment.",
+        f"Writes {where}.",
+        f"Changes {paths.segment(table.typed, segment)}: segment.download.url {record.download_url or '(none)'} -> its "
+        "address there.",
+    )
+
+    def run() -> list[str]:
+        _require_done(deep_store_upload.try_upload(ctx, table, segment, record))
+        return [f"Segment {segment} is in the deep store now."]
+
+    return Fix(does, writes, run)
+
+
+def _commit(ctx: Context, table: TableName, segment: str) -> Fix:
+    does = f"Ends the commit of {segment} with the sealed copy of a server."
+    each = next((u for u in committing.unfinished_commits(ctx, table) if u.segment.name == segment), None)
+    if each is None:
+        return Fix(does, why_not="Its commit has ended meanwhile.")
+    if not each.segment.holders:
+        return Fix(does, why_not=f"No live server has it sealed: {each.need}.")
+    writes = (
+        f"Asks {' or '.join(each.segment.holders)} to upload the segment.",
+        f"Writes {ctx.deep_store.uri(ctx.deep_store.segment_path(table.raw, segment))}.",
+        f"Changes {paths.segment(table.typed, segment)}: segment.realtime.status COMMITTING -> DONE, with rows, times, "
+        "CRC and address of the copy.",
+        f"Changes {paths.committing(table.typed)}: without {segment}.",
+    )
+
+    def run() -> list[str]:
+        _require_done(committing.end_from_server(ctx, table, each))
+        return [f"The commit of {segment} has ended."]
+
+    return Fix(does, writes, run)
+
+
+def _require_done(why_not: str) -> None:
+    if why_not:
+        raise StateConflict(f"It was not done: {why_not}", remedy="Check the servers and the deep store, then again.")
+
+
+def _unhosted(ctx: Context, table: TableName, segment: str) -> Fix:
+    node = ctx.store.get(paths.ideal_state(table.typed))
+    row = node.record.maps.get(segment, {}) if node and node.record else {}
+    down = sorted(set(row) - set(live_instances(ctx.store)))
+    return no_fix(f"Start {' or '.join(down)}." if down else "A server that should consume it is alive again.")
+
+
+def _reingest(ctx: Context, table: TableName, segment: str) -> Fix:
+    each = next((u for u in committing.unfinished_commits(ctx, table) if u.segment.name == segment), None)
+    if each is not None and each.need is Need.UPLOAD:
+        return _commit(ctx, table, segment)
+    return no_fix("Its rows can not be read again from here.")
+
+
+_PLANS: Final[Mapping[str, Callable[[Context, TableName, str], Fix]]] = {
+    "consumption-half-commit": _consumption,
+    "consumption-stuck": _consumption,
+    "consumption-failing": _consumption,
+    "consumption-repair": _consumption,
+    "consumption-no-server": _unhosted,
+    "consumption-no-copy": _copy,
+    "consumption-last-copy": _resets,
+    committing.LATE: _commit,
+    committing.REINGEST: _reingest,
+    committing.UNRECOVERABLE: _reingest,
+    "replica-error": _resets,
+    NO_FILE: _copy,
+}
+#: Findings about which something can be done from here.
+FIXABLE: Final = frozenset(_PLANS)

@@ -1,0 +1,106 @@
+"""Buttons of a finding: fix it, with every write shown beforehand, snooze it, and lift the snooze."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, Final
+
+from django import forms
+from django.urls import reverse
+from django.utils import timezone
+
+from segments.console.operation import Operation, Outcome, Target
+from segments.errors import InvalidInput
+from segments.models import Finding
+from segments.services.core.context import Actor
+from segments.services.upkeep import finding_fixes, snooze
+
+_LENGTHS: Final = [("1", "1 hour"), ("8", "8 hours"), ("24", "1 day"), ("168", "7 days"), ("720", "30 days")]
+
+
+def _finding(target: Target) -> Finding:
+    """The finding that the address names. Raises NotFound."""
+    return finding_fixes.find_finding(target.ctx, target.name, target.arguments["finding"])
+
+
+def _findings(target: Target) -> str:
+    return f"{reverse('console:findings')}?table={target.table.name}"
+
+
+def _about(target: Target, plain: Operation) -> Operation:
+    return replace(plain, lists=[("The finding", [_finding(target).message])])
+
+
+def _show_fix(target: Target, plain: Operation) -> Operation:
+    finding = _finding(target)
+    plan = finding_fixes.plan_fix(target.ctx, target.name, finding)
+    return replace(
+        plain,
+        explain=[plan.does, *plain.explain],
+        lists=[("The finding", [finding.message]), ("What is written", plan.writes)],
+        why_not=plan.why_not,
+        why_not_title="Nothing can be done from here now.",
+        seen="\n".join(plan.writes),
+    )
+
+
+def _run_fix(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    sentences = finding_fixes.fix(target.ctx, target.name, _finding(target), actor=actor)
+    return Outcome(f"{' '.join(sentences[:3]) or 'Done.'} The next pass closes the finding.")
+
+
+FIX: Final = Operation(
+    action="fixFinding",
+    title="Fix it",
+    button="Fix it",
+    tab="passes",
+    explain=["What is decided from is read again; what has changed meanwhile is not written over."],
+    preview=_show_fix,
+    run=_run_fix,
+    back=_findings,
+)
+
+
+def _run_snooze(target: Target, values: Mapping[str, Any], actor: Actor) -> Outcome:
+    if values["hours"] not in dict(_LENGTHS):
+        raise InvalidInput("A snooze needs an end.", remedy="Choose one of the lengths.", field="hours")
+    until = timezone.now() + timedelta(hours=int(values["hours"]))
+    snooze.snooze(target.ctx, _finding(target), until, actor=actor)
+    lift = target.address("lift_snooze", target.arguments["finding"])
+    return Outcome(f"Nobody is notified of it before {until:%Y-%m-%d %H:%M} UTC.", lift, "Lift")
+
+
+SNOOZE: Final = Operation(
+    action="snoozeFinding",
+    title="Snooze a finding",
+    button="Snooze",
+    tab="passes",
+    explain=[
+        "Nobody is notified of it until then; it stays in the list, marked with the reason and the end.",
+        "It holds when the finding closes and opens again. It can be lifted at any time.",
+    ],
+    fields={"hours": forms.ChoiceField(label="For", choices=_LENGTHS, initial="8")},
+    preview=_about,
+    run=_run_snooze,
+    back=_findings,
+)
+
+
+def _run_lift(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    snooze.lift(target.ctx, _finding(target), actor=actor)
+    return Outcome("The snooze is lifted.")
+
+
+LIFT: Final = Operation(
+    action="liftSnooze",
+    title="Lift a snooze",
+    button="Lift",
+    tab="passes",
+    explain=["Receivers of alerts are notified of the finding again, from the next pass on."],
+    preview=_about,
+    run=_run_lift,
+    back=_findings,
+    asks="nothing",
+)

@@ -1,0 +1,76 @@
+"""Findings of a table and what can be done about each: Fix it, with a dry run that names every write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from segments.errors import NotFound, StateConflict
+from segments.models import Finding
+from segments.names import TableName
+from segments.services.core import audit
+from segments.services.core.context import Actor, Context
+from segments.services.engine.fixes import Fix, no_fix
+from segments.services.upkeep.snooze import snoozes_of
+
+
+def find_finding(ctx: Context, table: TableName, number: int) -> Finding:
+    """A finding of this table. NotFound: there is none of that number, or it is another table's."""
+    found = Finding.objects.filter(cluster=ctx.cluster, table_name=table.typed, pk=number).first()
+    if found is None:
+        raise NotFound(
+            f"Table '{table}' has no finding {number}.", remedy=f"List them with GET /api/v1/tables/{table}/findings."
+        )
+    return found
+
+
+def plan_fix(ctx: Context, table: TableName, finding: Finding) -> Fix:
+    """What would be done about the finding now. Reads, and changes nothing."""
+    if finding.closed_at is not None:
+        return no_fix("The finding is closed: what was wrong is not any more.")
+    return ctx.engine.consumption.plan_fix(ctx, table, finding.code, finding.subject)
+
+
+def fix(ctx: Context, table: TableName, finding: Finding, *, actor: Actor) -> list[str]:
+    """Do it; a sentence for each thing done. The next pass closes the finding when it does not find it any more.
+
+    StateConflict: there is nothing that can be done now.
+    """
+    detail = {"code": finding.code, "subject": finding.subject}
+    with audit.recorded(ctx, actor, "fixFinding", table.typed, **detail) as recorded:
+        plan = plan_fix(ctx, table, finding)
+        if plan.why_not:
+            raise StateConflict(plan.why_not, remedy="The finding's text says what else to do.")
+        recorded["writes"] = list(plan.writes[:100])
+        recorded["sentences"] = sentences = plan.run()
+    return sentences
+
+
+def findings_json(ctx: Context, table: TableName, *, closed: bool) -> list[dict[str, Any]]:
+    """The table's findings, errors first: the 1,000 newest of those that are open, or closed."""
+    rows = Finding.objects.filter(cluster=ctx.cluster, table_name=table.typed, closed_at__isnull=not closed)
+    found = list(rows.order_by("severity", "-id")[:1000])
+    snoozes = snoozes_of(found)
+    return [_json(f, snoozes.get(f.pk), is_fixable=not closed and f.code in ctx.engine.offers.fixable) for f in found]
+
+
+def fix_json(plan: Fix) -> dict[str, Any]:
+    """A plan as the API answers it."""
+    return {"does": plan.does, "writes": list(plan.writes), "whyNot": plan.why_not}
+
+
+def _json(finding: Finding, snooze: Any, *, is_fixable: bool) -> dict[str, Any]:
+    holds = None
+    if snooze is not None:
+        holds = {"until": snooze.until.isoformat(), "actor": snooze.actor, "reason": snooze.reason}
+    return {
+        "id": finding.pk,
+        "kind": finding.code,
+        "subject": finding.subject,
+        "severity": finding.severity,
+        "message": finding.message,
+        "firstSeen": finding.first_seen.isoformat(),
+        "lastSeen": finding.last_seen.isoformat(),
+        "closedAt": finding.closed_at.isoformat() if finding.closed_at else None,
+        "isFixable": is_fixable,
+        "snooze": holds,
+    }
