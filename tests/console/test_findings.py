@@ -4,15 +4,25 @@ in the database.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
+import pytest
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from segments.models import Finding, PassRun
+from segments import wiring
+from segments.mirror.cluster_follower import ClusterFollower
+from segments.models import Cluster, Finding, PassRun
+from segments.services.realtime.realtime_validation import repair_consumption
+from tests.console.conftest import logged_in
 from tests.console.test_tables import FRAME
-from tests.factories import make_finding, make_run
+from tests.factories import CLUSTER, make_finding, make_run
+from tests.services.realtime_world import TABLE as REALTIME_TABLE
+from tests.services.realtime_world import RealtimeWorld
 
 PAGE = "/console/findings/"
 SEGMENT = "r__0__3__20240101T0000Z"
@@ -91,7 +101,7 @@ def test_it_is_filtered_sorted_and_paged_with_few_queries(
             make_finding(table_name=f"t{number:02}_OFFLINE", subject=f"s{number}", message=f"finding {number}"), "x"
         )
     make_finding(code="no-file", severity="error", message="gone", table_name="zz_OFFLINE")
-    with django_assert_max_num_queries(FRAME + 4):
+    with django_assert_max_num_queries(FRAME + 6):
         text = viewer.get(PAGE).content.decode()
     assert "1 to 50 of 61" in text
     assert text.index("gone") < text.index("finding 0")
@@ -100,3 +110,58 @@ def test_it_is_filtered_sorted_and_paged_with_few_queries(
     assert "finding 1" not in rows(viewer, code="no-file")
     assert "gone" not in rows(viewer, severity="warning")
     assert "finding 0" in rows(viewer, sort="nonsense")
+
+
+def half_commit(world: RealtimeWorld) -> Finding:
+    """A finding about which something can be done."""
+    world.done(world.consuming[0], "7")
+    repair_consumption(world.ctx, REALTIME_TABLE)
+    return Finding.objects.get(code="consumption-half-commit")
+
+
+@pytest.fixture
+def realtime(tmp_path: Path, db: None) -> Iterator[RealtimeWorld]:
+    """A realtime table, mirrored."""
+    world = RealtimeWorld(tmp_path, partitions=1)
+    world.ctx = replace(world.ctx, cluster=CLUSTER)
+    cluster, _ = Cluster.objects.get_or_create(name=CLUSTER)
+    ClusterFollower(world.memory, cluster).sync_all()
+    with wiring.use(world.ctx, None):
+        yield world
+
+
+def test_fix_it_shows_every_write_and_does_it_for_a_reason(realtime: RealtimeWorld) -> None:
+    operator, finding = logged_in("olga", "operate"), half_commit(realtime)
+    address = f"/console/tables/{REALTIME_TABLE.typed}/findings/{finding.pk}/fix/"
+    assert address in rows(operator)
+    before, text = realtime.ideal, operator.get(address).content.decode()
+    assert f"Changes /IDEALSTATES/{REALTIME_TABLE.typed}" in text
+    assert "Creates /PROPERTYSTORE/SEGMENTS/" in text
+    assert realtime.ideal == before
+    assert operator.post(address, {"reason": ""}).status_code == 422
+    assert operator.post(address, {"reason": "ticket 7"}).status_code == 302
+    assert realtime.ideal != before
+    assert "nothing to write" in operator.get(address).content.decode()
+
+
+def test_who_may_not_operate_sees_no_buttons(realtime: RealtimeWorld, viewer: Client) -> None:
+    finding = half_commit(realtime)
+    assert "Fix it" not in rows(viewer)
+    address = f"/console/tables/{REALTIME_TABLE.typed}/findings/{finding.pk}"
+    assert viewer.post(f"{address}/fix/", {"reason": "x"}).status_code == 403
+    assert viewer.post(f"{address}/snooze/", {"reason": "x", "hours": "8"}).status_code == 403
+    assert viewer.get(f"{address}/fix/").status_code == 200
+
+
+def test_a_snooze_is_seen_with_reason_and_end_and_can_be_lifted(realtime: RealtimeWorld) -> None:
+    operator, finding = logged_in("olga", "operate"), half_commit(realtime)
+    address = f"/console/tables/{REALTIME_TABLE.typed}/findings/{finding.pk}"
+    assert operator.post(f"{address}/snooze/", {"reason": "on it", "hours": "nonsense"}).status_code == 422
+    assert operator.post(f"{address}/snooze/", {"reason": "on <b>it", "hours": "8"}).status_code == 302
+    for query in ({}, {"closed": "snoozed"}):
+        text = rows(operator, **query)
+        assert "Snoozed by olga" in text
+        assert "on &lt;b&gt;it" in text
+    assert operator.post(f"{address}/lift/", {"reason": "done"}).status_code == 302
+    assert "Snoozed by" not in rows(operator)
+    assert rows(operator, closed="snoozed") == ""

@@ -27,6 +27,7 @@ KNOWN: Final[dict[str, list[str]]] = {
     "token": ["1"],
     "number": ["1"],
     "hook": ["1"],
+    "finding": ["1"],
     "type": ["OFFLINE", "REALTIME", "offline"],
     "tableType": ["OFFLINE", "REALTIME"],
     "tableName": ["t", "t_OFFLINE"],

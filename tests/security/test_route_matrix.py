@@ -22,7 +22,7 @@ from segments.errors import Forbidden, NotAuthenticated
 from segments.models import Webhook
 from segments.services.access.server_people import ServerPeople
 from tests.api.cluster import ApiCluster
-from tests.factories import make_event, make_push
+from tests.factories import make_event, make_finding, make_push
 from tests.security import expected
 from tests.security.doors.test_exact_targets import SPEC
 from tests.security.people import ASKERS, PEOPLE, Asker
@@ -47,6 +47,7 @@ NAMES = {
     "token": "1",
     "number": "1",
     "hook": "1",
+    "finding": "1",
 }
 
 
@@ -212,6 +213,7 @@ ABSENT = (
 @pytest.mark.parametrize("asker", PEOPLE, ids=lambda a: a.name)
 def test_every_page_lets_in_exactly_who_may(world: dict[str, Any], asker: Asker) -> None:
     Webhook.objects.create(pk=1, name="ops", url="http://127.0.0.1:1/")
+    make_finding(pk=1, table_name="t_OFFLINE", code="replica-error")
     asker.make()
     known, wrong = expected.of_web(), []
     for route in pages():

@@ -42,7 +42,6 @@ def _show_fix(target: Target, plain: Operation) -> Operation:
         lists=[("The finding", [finding.message]), ("What is written", plan.writes)],
         why_not=plan.why_not,
         why_not_title="Nothing can be done from here now.",
-        seen="\n".join(plan.writes),
     )
 
 

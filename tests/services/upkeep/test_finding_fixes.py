@@ -1,0 +1,148 @@
+"""Fix it: a dry run names every write and makes none; what is done is what was named, for a reason, on record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from segments.clusters.embedded.realtime import committing
+from segments.domain.segments.ideal_state import CONSUMING, ONLINE
+from segments.errors import NotFound, StateConflict
+from segments.models import AuditEvent, Finding
+from segments.services.realtime.realtime_validation import keep_copies, repair_consumption, run
+from segments.services.upkeep.finding_fixes import find_finding, fix, plan_fix
+from segments.services.upkeep.validation import run as run_status_checker
+from segments.store import paths
+from tests.services.realtime.test_committing_repair import is_whole, started
+from tests.services.realtime.test_realtime_upkeep import on_servers_only, staged
+from tests.services.realtime.test_realtime_validation import codes, view
+from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
+
+pytestmark = pytest.mark.django_db
+
+
+def finding(code: str, subject: str | None = None) -> Finding:
+    found = Finding.objects.filter(code=code, closed_at=None)
+    return (found if subject is None else found.filter(subject=subject)).get()
+
+
+def dump(world: RealtimeWorld) -> dict[str, Any]:
+    """Everything below the znodes that a repair may write."""
+    return {
+        path: node.record if (node := world.memory.get(path)) else None
+        for parent in (paths.segments(TABLE.typed), paths.messages("Server_s_8098"), paths.messages("Server_s_8099"))
+        for path in [paths.ideal_state(TABLE.typed), *(f"{parent}/{n}" for n in world.memory.children(parent))]
+    }
+
+
+def half_commit(world: RealtimeWorld) -> Finding:
+    """Young enough that the pass waits."""
+    world.done(world.consuming[0], "7")
+    repair_consumption(world.ctx, TABLE)
+    return finding("consumption-half-commit")
+
+
+def test_a_dry_run_names_every_write_and_makes_none(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    [segment] = world.consuming
+    found, before = half_commit(world), dump(world)
+    plan = plan_fix(world.ctx, TABLE, found)
+    assert dump(world) == before
+    text = "\n".join(plan.writes)
+    assert f"Changes {paths.ideal_state(TABLE.typed)}" in text
+    assert f"{segment}: Server_s_8098 CONSUMING -> ONLINE" in text
+    assert "segment.realtime.startOffset 7" in text
+    assert len(plan.writes) == 2  # the ideal state, and the record of the next segment
+    fix(world.ctx, TABLE, found, actor=ANN)
+    assert {p for p, record in dump(world).items() if before.get(p) != record} == {
+        w.split(" ")[1].rstrip(":.") for w in plan.writes
+    }
+    assert set(world.ideal.maps[segment].values()) == {ONLINE}
+    event = AuditEvent.objects.get(action="fixFinding")
+    assert (event.actor, event.reason, event.detail["writes"]) == ("ann", "because", list(plan.writes))
+    repair_consumption(world.ctx, TABLE)
+    assert not codes()
+
+
+def test_what_was_repaired_meanwhile_is_refused_and_on_record(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    found = half_commit(world)
+    fix(world.ctx, TABLE, found, actor=ANN)
+    with pytest.raises(StateConflict, match="nothing to write"):
+        fix(world.ctx, TABLE, found, actor=ANN)
+    repair_consumption(world.ctx, TABLE)
+    found.refresh_from_db()
+    with pytest.raises(StateConflict, match="closed"):
+        fix(world.ctx, TABLE, found, actor=ANN)
+    assert AuditEvent.objects.filter(action="fixFinding", outcome="refused").count() == 2
+
+
+def test_a_partition_that_stands_still_consumes_again(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    [segment] = world.consuming
+    world.set_row(segment, ONLINE)
+    repair_consumption(world.ctx, TABLE)
+    found = finding("consumption-stuck")
+    assert f"{segment}: Server_s_8098 ONLINE -> CONSUMING" in plan_fix(world.ctx, TABLE, found).writes[0]
+    fix(world.ctx, TABLE, found, actor=ANN)
+    assert world.consuming == [segment]
+    assert set(world.ideal.maps[segment].values()) == {CONSUMING}
+
+
+def test_a_commit_is_ended_with_a_servers_copy(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    segment = started(world)
+    servers, world.ctx = world.ctx, type(world.ctx)(**{**world.ctx.__dict__, "servers": None})
+    keep_copies(world.ctx, TABLE)
+    found = finding(committing.LATE)
+    world.ctx = servers
+    plan = plan_fix(world.ctx, TABLE, found)
+    assert any("COMMITTING -> DONE" in w for w in plan.writes)
+    assert any("Server_s_8098 or Server_s_8099" in w for w in plan.writes)
+    fix(world.ctx, TABLE, found, actor=ANN)
+    assert is_whole(world, segment)
+
+
+def test_a_segment_that_only_servers_have_is_copied(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    uri = staged(world, world.consuming[0])
+    segment, servers = on_servers_only(world, {})
+    run(world.ctx, TABLE)
+    found = finding("consumption-no-copy")
+    with pytest.raises(StateConflict, match="was not done"):
+        fix(world.ctx, TABLE, found, actor=ANN)
+    servers.answers["uploadLLCSegment"] = {"crc": "5", "downloadUrl": uri}
+    fix(world.ctx, TABLE, found, actor=ANN)
+    assert world.fields(segment)["segment.download.url"].endswith(segment)
+
+
+def test_replicas_in_error_begin_again_and_the_last_copy_does_not(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    [segment] = world.consuming
+    world.commit("7").set_record(segment, segment_download_url="", segment_crc="5")
+    view(world, **{"8099": "ERROR"})
+    run_status_checker(world.ctx, TABLE)
+    found = finding("replica-error", segment)
+    [write] = plan_fix(world.ctx, TABLE, found).writes
+    assert "Server_s_8099/MESSAGES" in write
+    fix(world.ctx, TABLE, found, actor=ANN)
+    assert [m.partition for m in world.messages("Server_s_8099")] == [segment]
+    view(world, **{"8098": "ERROR", "8099": "ERROR"})
+    assert "No other copy" in plan_fix(world.ctx, TABLE, found).why_not
+
+
+def test_a_finding_is_found_by_its_own_table_only(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    found = half_commit(world)
+    assert find_finding(world.ctx, TABLE, found.pk) == found
+    Finding.objects.update(table_name="other_REALTIME")
+    with pytest.raises(NotFound):
+        find_finding(world.ctx, TABLE, found.pk)
+
+
+def test_what_needs_a_person_says_so(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    found = Finding(cluster="test", table_name=TABLE.typed, code="consumption-data-loss", subject="0:1:2")
+    assert "needs a person" in plan_fix(world.ctx, TABLE, found).why_not
