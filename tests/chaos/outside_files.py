@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import http.server
-import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,11 +16,7 @@ from segments.segmentfile.packed.tar import write_tar
 from tests.api.cluster import small_files, tar_of
 from tests.integration.running import Client, config_of, schema_of
 from tests.waiting import poll
-
-
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        """Nothing on the test's terminal."""
+from tests.web_files import web_files
 
 
 class OutsideFiles:
@@ -29,14 +24,12 @@ class OutsideFiles:
 
     def __init__(self, folder: Path, table: str) -> None:
         self.table, self._folder = table, folder
-        handler = functools.partial(_Quiet, directory=str(folder))
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self._serving = ExitStack()
+        self._address = self._serving.enter_context(web_files(folder))
 
     def close(self) -> None:
         """No file is served any more."""
-        self._server.shutdown()
-        self._server.server_close()
+        self._serving.close()
 
     def replace(self, client: Client, old: list[str], segment: str) -> None:
         """Push one segment in the place of ``old`` and end it in the background; returns when queries see it."""
@@ -55,7 +48,7 @@ class OutsideFiles:
         tar = self._folder / f"{segment}.tar.gz"
         write_tar(self._folder / segment, tar)
         small = tar_of(self._folder / f"{segment}.small", {f"{segment}/{n}": b for n, b in small_files(tar).items()})
-        address = f"http://127.0.0.1:{self._server.server_address[1]}/{tar.name}"
+        address = f"{self._address}/{tar.name}"
         headers = {"UPLOAD_TYPE": "METADATA", "DOWNLOAD_URI": address}
         query = {"tableName": self.table, "tableType": "OFFLINE"}
         with small.open("rb") as body:

@@ -15,6 +15,7 @@ from segments.dataplane.query import engine, plan_query
 from segments.datatypes.convert import BadValue
 from segments.errors import PinotAdminError
 from segments.expressions.arrow.evaluate import evaluate
+from segments.expressions.casts import CASTS
 from segments.expressions.duckdb.calls import call
 from segments.expressions.duckdb.compiled import Expr, literal
 from segments.expressions.function import Function, canonical
@@ -214,7 +215,8 @@ def test_times_are_treated_alike(moments: list[int], size: int) -> None:
     "text",
     ["n + 2 * 3 - 1", "(n + 2) / 4", "n % 4", "-n", "NOT n = 3 AND n <> 4 OR n > 8", "n IN (1, 2)", "n NOT IN (1, 2)",
      "n >= 2 AND n <= 3 OR n < 1", "n BETWEEN 2 AND 4", "n NOT BETWEEN 2 AND 4", "NOT (n = 1 OR n = 2)", "v = 's1'",
-     "CAST(n AS STRING)", "CAST('7' AS LONG)", "CAST(d AS INT)", "upper(concat('x', v))", "length(v) + n", "v < 's2'"],
+     *(f"CAST(n AS {name})" for name in CASTS),
+     "CAST('7' AS LONG)", "CAST(d AS INT)", "upper(concat('x', v))", "length(v) + n", "v < 's2'"],
 )  # fmt: skip
 def test_a_text_means_the_same_to_ingestion_and_to_queries(text: str) -> None:
     plan = plan_query(f"select {text} from t", SCHEMA)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
+from urllib.request import urlopen
 
 import httpx
 
@@ -212,11 +213,7 @@ class PinotRest(FakeRebalance, FakeReads):
         tar = folder / "upload.tar.gz"
         if kind != "URI":
             self.parts.append(_part(request))
-        tar.write_bytes(
-            self.parts[-1]
-            if kind != "URI"
-            else Path(request.headers["DOWNLOAD_URI"].removeprefix("file://")).read_bytes()
-        )
+        tar.write_bytes(self.parts[-1] if kind != "URI" else urlopen(request.headers["DOWNLOAD_URI"]).read())
         info = read_info_from_tar(tar)
         typed = f"{request.url.params['tableName']}_{request.url.params['tableType']}"
         fields = {
@@ -224,6 +221,7 @@ class PinotRest(FakeRebalance, FakeReads):
             "segment.size.in.bytes": str(tar.stat().st_size),
             "segment.crc": str(info.crc),
             "segment.download.url": request.headers.get("DOWNLOAD_URI", "http://controller/x"),
+            "segment.push.time": str(self.world.now),
         }
         update_record(
             self.store, paths.segment(typed, info.name), lambda _: SegmentMetadata(info.name, fields).to_record()

@@ -34,6 +34,9 @@ def config(**more: Any) -> dict[str, Any]:
         "tableName": "t_OFFLINE",
         "tableType": "OFFLINE",
         "segmentsConfig": {"replication": "1", "timeColumnName": "day"},
+        "tenants": {},
+        "tableIndexConfig": {},
+        "metadata": {},
         "ingestionConfig": {"batchIngestionConfig": batch},
         **more,
     }

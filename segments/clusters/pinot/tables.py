@@ -21,6 +21,7 @@ from segments.names import REALTIME, TableName, check_raw_table_name, parse_tabl
 from segments.services.core.context import Actor, Context
 from segments.services.replacement.lineage_record import table_not_found
 from segments.services.tables.schemas import exists_already, require_unused
+from segments.services.tables.table_record import table_exists
 from segments.services.tables.table_secrets import secrets_masked_in_errors
 
 #: Seconds for a table to be created or dropped: a REALTIME one asks its stream, a drop waits for servers.
@@ -62,6 +63,8 @@ def validate_config(ctx: Context, config: TableConfig) -> Schema:
 
 def create_table(ctx: Context, config: TableConfig) -> None:
     """Create it. StateConflict when it exists; what Pinot refuses as InvalidInput."""
+    if read_config(ctx, config.table) is not None:
+        raise table_exists(config.table)
     request = Request("POST", "/tables", body=_for_version(ctx, config), timeout=_ANSWER_S)
     send_change(ctx, request, is_done=lambda: read_config(ctx, config.table) is not None)
 

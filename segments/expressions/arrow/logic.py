@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.types as pt
@@ -13,21 +13,9 @@ from segments.datatypes.convert import convert
 from segments.errors import InvalidInput
 from segments.expressions.arrow.constants import constant
 from segments.expressions.arrow.numbers import number, pair
+from segments.expressions.casts import CASTS, REMEDY
 
 Values = Any
-_CASTS: Final = {
-    "INT": "INT",
-    "INTEGER": "INT",
-    "LONG": "LONG",
-    "BIGINT": "LONG",
-    "FLOAT": "FLOAT",
-    "REAL": "FLOAT",
-    "DOUBLE": "DOUBLE",
-    "STRING": "STRING",
-    "VARCHAR": "STRING",
-    "BOOLEAN": "BOOLEAN",
-    "TIMESTAMP": "TIMESTAMP",
-}
 
 
 def as_boolean(values: Values) -> Values:
@@ -99,10 +87,8 @@ def coalesce(*a: Values) -> Values:
 
 def cast(value: Values, kind: Values) -> Values:
     """``CAST(value AS kind)``. Raises InvalidInput for a type that is not known."""
-    wanted = _CASTS.get(str(constant(kind, "type")).upper())
+    wanted = CASTS.get(str(constant(kind, "type")).upper())
     if wanted is None:
-        raise InvalidInput(
-            f"CAST to '{constant(kind, 'type')}' is not supported.", remedy=f"Use one of {', '.join(_CASTS)}."
-        )
+        raise InvalidInput(f"CAST to '{constant(kind, 'type')}' is not supported.", remedy=REMEDY)
     found = convert(value, wanted)
     return pc.not_equal(found, 0) if wanted == "BOOLEAN" else found

@@ -11,7 +11,7 @@ from segments.services.core.context import Context
 from tests.integration.running import Client, config_of, schema_of
 from tests.real_pinot.cluster import RealPinot
 from tests.real_pinot.suites import shared
-from tests.real_pinot.suites.connected import answering, connected, new_table, online
+from tests.real_pinot.suites.connected import answering, answering_soon, connected, new_table
 from tests.services.replacement import test_replacement, test_rollback
 from tests.services.replacement.either_cluster import EitherCluster
 
@@ -27,9 +27,9 @@ class RealCluster(EitherCluster):
         self._client = Client({"controller": pinot.controller, "authorization": ""})
 
     def upload(self, *segments: str) -> RealCluster:
-        """Build and push them, and wait for the servers."""
+        """Build and push them, and wait for servers and broker."""
         self._client.upload(self.table.raw, *segments)
-        online(self.ctx, self.table)
+        answering_soon(self._pinot, self.ctx, self.table)
         return self
 
     @property

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -12,9 +11,11 @@ from segments.domain.segments.archive import KEEP_COPIES
 from segments.domain.tables.schema import parse_schema
 from segments.domain.tables.table_config import parse_table_config
 from segments.models import AuditEvent
+from segments.names import TableName
 from segments.segmentfile import build_segment
 from segments.segmentfile.packed.tar import write_tar
 from segments.services.core.context import Context
+from segments.services.replacement.lineage_record import observe
 from segments.services.segments import deletion
 from segments.store import paths
 from segments.store.update import update_record
@@ -26,13 +27,21 @@ EMBEDDED: Final = "embedded"
 KINDS: Final = (EMBEDDED, "pinot")
 
 
-@dataclass(frozen=True)
 class Kind:
-    """``inside`` holds the state, ``ctx`` is ours. Table t (REFRESH) has a schema; what is deleted is kept."""
+    """A REFRESH ``table`` with a schema on one kind of cluster; ``ctx`` is ours. What is deleted is kept."""
 
-    name: str
-    ctx: Context
-    inside: PushWorld
+    def __init__(self, ctx: Context, table: TableName) -> None:
+        self.ctx, self.table = ctx, table
+
+    @property
+    def visible(self) -> list[str]:
+        """Segments that queries see."""
+        raise NotImplementedError
+
+    @property
+    def ideal(self) -> list[str]:
+        """Segments of the ideal state."""
+        return sorted(observe(self.ctx, self.table).ideal.maps)
 
     @property
     def events(self) -> list[AuditEvent]:
@@ -41,23 +50,53 @@ class Kind:
 
     def put_away(self) -> None:
         """What was deleted leaves servers, and its file its place."""
+        raise NotImplementedError
+
+    def later(self) -> None:
+        """What happens now is later than what happened before."""
+        raise NotImplementedError
+
+
+class SimulatedKind(Kind):
+    """Table t; ``inside`` holds the state."""
+
+    def __init__(self, ctx: Context, inside: PushWorld) -> None:
+        super().__init__(ctx, TABLE)
+        self.inside = inside
+
+    @property
+    def visible(self) -> list[str]:
+        """Segments that queries see, by the lineage inside."""
+        return self.inside.visible
+
+    def put_away(self) -> None:
+        """As ``Kind.put_away``, by one pass."""
         self.inside.serve()
-        deletion.drain(self.ctx, TABLE)
+        deletion.drain(self.ctx, self.table)
+
+    def later(self) -> None:
+        """A second."""
+        self.inside.now += 1000
 
 
-def kind_of(name: str, folder: Path) -> Kind:
+def kind_of(name: str, folder: Path) -> SimulatedKind:
     """A cluster of this kind; the fake Pinot keeps copies of what is deleted."""
     inside = PushWorld(folder / "pushes")
     keep_copies(inside)
     if name == EMBEDDED:
-        return Kind(name, inside.ctx, inside)
-    return Kind(name, PinotCluster(folder, inside=inside).ctx, inside)
+        return SimulatedKind(inside.ctx, inside)
+    return SimulatedKind(PinotCluster(folder, inside=inside).ctx, inside)
 
 
 def keep_copies(world: World) -> None:
     """The table asks for copies of what is deleted from a Pinot."""
-    body = config(metadata={"customConfigs": {KEEP_COPIES: "true"}})
-    update_record(world.memory, paths.table_config(TABLE.typed), lambda _: parse_table_config(body).to_record())
+    body = parse_table_config(keeping())
+    update_record(world.memory, paths.table_config(TABLE.typed), lambda _: body.to_record())
+
+
+def keeping() -> dict[str, Any]:
+    """The config of a table that asks for copies."""
+    return config(metadata={"customConfigs": {KEEP_COPIES: "true"}})
 
 
 def tar(folder: Path, name: str, value: int = 1) -> Path:

@@ -15,54 +15,57 @@ from segments.segmentfile.packed.tar import read_info_from_tar
 from segments.services.core.context import Limits
 from segments.services.replacement.protocol import revert_replace, start_replace
 from segments.services.segments import archive, deletion, downloads, restore, uploads
-from segments.store import paths
-from segments.store.update import update_record
-from tests.services.segments.kinds import KINDS, Kind, kind_of, tar
-from tests.services.world import ANN, TABLE
+from tests.services.segments.kinds import Kind, tar
+from tests.services.world import ANN
+from tests.web_files import web_files
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest, tmp_path: Path) -> Kind:
+@pytest.fixture
+def kind(empty: Kind, tmp_path: Path) -> Kind:
     """Segment a is online."""
-    made = kind_of(request.param, tmp_path)
-    uploads.upload_tar(made.ctx, TABLE, tar(tmp_path, "a"), actor=ANN)
-    made.inside.now += 1000
-    return made
+    uploads.upload_tar(empty.ctx, empty.table, tar(tmp_path, "a"), actor=ANN)
+    empty.later()
+    return empty
 
 
 def started(kind: Kind, old: list[str], new: list[str]) -> str:
-    return start_replace(kind.ctx, TABLE, old, new, actor=ANN)
+    return start_replace(kind.ctx, kind.table, old, new, actor=ANN)
 
 
 def test_an_upload_is_seen_and_on_record_and_new_content_is_reported_to_change_it(kind: Kind, tmp_path: Path) -> None:
-    first = uploads.upload_tar(kind.ctx, TABLE, tar(tmp_path, "new"), actor=ANN)
-    again = uploads.upload_tar(kind.ctx, TABLE, tar(tmp_path, "new", 2), actor=ANN)
+    first = uploads.upload_tar(kind.ctx, kind.table, tar(tmp_path, "new"), actor=ANN)
+    again = uploads.upload_tar(kind.ctx, kind.table, tar(tmp_path, "new", 2), actor=ANN)
     assert ((first.segments, first.changed), again.changed) == ((("new",), ()), ("new",))
-    assert kind.inside.visible == ["a", "new"]
+    assert kind.visible == ["a", "new"]
     event = kind.events[-1]
-    assert (event.action, event.outcome, event.actor, event.target) == ("uploadSegments", "done", "ann", TABLE.typed)
+    assert (event.action, event.outcome, event.actor, event.target) == (
+        "uploadSegments",
+        "done",
+        "ann",
+        kind.table.typed,
+    )
     assert (event.detail["segments"], event.detail["changed"]) == (["new"], ["new"])
 
 
 def test_an_upload_into_a_replacement_needs_it_open_and_named(kind: Kind, tmp_path: Path) -> None:
     entry = started(kind, ["a"], ["new"])
     with pytest.raises(StateConflict, match="not in segmentsTo"):
-        uploads.upload_tar(kind.ctx, TABLE, tar(tmp_path, "other"), actor=ANN, lineage_entry=entry)
-    uploads.upload_tar(kind.ctx, TABLE, tar(tmp_path, "new"), actor=ANN, lineage_entry=entry)
-    assert kind.inside.visible == ["a"]
-    revert_replace(kind.ctx, TABLE, entry, force=True, actor=ANN)
+        uploads.upload_tar(kind.ctx, kind.table, tar(tmp_path, "other"), actor=ANN, lineage_entry=entry)
+    uploads.upload_tar(kind.ctx, kind.table, tar(tmp_path, "new"), actor=ANN, lineage_entry=entry)
+    assert kind.visible == ["a"]
+    revert_replace(kind.ctx, kind.table, entry, force=True, actor=ANN)
     with pytest.raises(StateConflict, match="REVERTED"):
-        uploads.upload_tar(kind.ctx, TABLE, tar(tmp_path, "new"), actor=ANN, lineage_entry=entry)
+        uploads.upload_tar(kind.ctx, kind.table, tar(tmp_path, "new"), actor=ANN, lineage_entry=entry)
     assert [e.outcome for e in kind.events if e.action == "uploadSegments"] == ["done", "refused", "done", "refused"]
 
 
 def test_a_name_that_a_reverted_entry_hides_comes_in_with_a_warning(kind: Kind, tmp_path: Path) -> None:
-    revert_replace(kind.ctx, TABLE, started(kind, ["a"], ["new"]), force=True, actor=ANN)
-    kind.inside.now += 1000
-    done = uploads.upload_tar(kind.ctx, TABLE, tar(tmp_path, "new"), actor=ANN)
-    assert ("no query sees it" in done.warnings[0], kind.inside.visible) == (True, ["a"])
+    revert_replace(kind.ctx, kind.table, started(kind, ["a"], ["new"]), force=True, actor=ANN)
+    kind.later()
+    done = uploads.upload_tar(kind.ctx, kind.table, tar(tmp_path, "new"), actor=ANN)
+    assert ("no query sees it" in done.warnings[0], kind.visible) == (True, ["a"])
 
 
 def test_an_upload_to_an_unknown_table_is_the_callers_mistake(kind: Kind, tmp_path: Path) -> None:
@@ -74,8 +77,8 @@ def test_a_damaged_tar_is_refused_and_leaves_nothing(kind: Kind, tmp_path: Path)
     good = tar(tmp_path, "new")
     good.write_bytes(good.read_bytes()[:-200])
     with pytest.raises(SegmentCorrupt):
-        uploads.upload_tar(kind.ctx, TABLE, good, actor=ANN)
-    assert kind.inside.ideal == ["a"]
+        uploads.upload_tar(kind.ctx, kind.table, good, actor=ANN)
+    assert kind.ideal == ["a"]
     assert (kind.events[-1].action, kind.events[-1].outcome) == ("uploadSegments", "refused")
 
 
@@ -83,64 +86,65 @@ def test_addresses_that_nobody_allowed_are_not_read(kind: Kind, tmp_path: Path) 
     ctx = replace(kind.ctx, limits=Limits(fetch_from_loopback=False))
     for uri in ("http://127.0.0.1:1/new.tar.gz", "file:///etc/passwd"):
         with pytest.raises((InvalidInput, Forbidden)):
-            uploads.upload_metadata_tar(ctx, TABLE, tar(tmp_path, "new"), uri, actor=ANN)
-    assert kind.inside.ideal == ["a"]
+            uploads.upload_metadata_tar(ctx, kind.table, tar(tmp_path, "new"), uri, actor=ANN)
+    assert kind.ideal == ["a"]
 
 
 def test_a_batch_names_its_segments_and_all_of_them_come_in(kind: Kind, tmp_path: Path) -> None:
     files = [tar(tmp_path, name) for name in ("x", "y")]
-    parts = [(read_info_from_tar(f), f"file://{f}", None) for f in files]
-    ctx = replace(kind.ctx, limits=Limits(fetch_roots=(f"file://{tmp_path}",)))
-    assert uploads.upload_metadata(ctx, TABLE, parts, actor=ANN).segments == ("x", "y")
-    assert kind.inside.visible == ["a", "x", "y"]
+    with web_files(tmp_path) as address:
+        parts = [(read_info_from_tar(f), f"{address}/{f.relative_to(tmp_path)}", None) for f in files]
+        ctx = replace(kind.ctx, limits=replace(kind.ctx.limits, fetch_roots=(address,)))
+        assert uploads.upload_metadata(ctx, kind.table, parts, actor=ANN).segments == ("x", "y")
+        assert kind.visible == ["a", "x", "y"]
 
 
 def test_what_a_replacement_needs_is_not_deleted_and_the_rest_is(kind: Kind, tmp_path: Path) -> None:
-    uploads.upload_tar(kind.ctx, TABLE, tar(tmp_path, "b"), actor=ANN)
+    uploads.upload_tar(kind.ctx, kind.table, tar(tmp_path, "b"), actor=ANN)
     entry = started(kind, ["a"], ["n"])
-    preview = deletion.delete_segments(kind.ctx, TABLE, ["a", "b", "nothing"], dry_run=True, actor=ANN)
-    found = deletion.delete_segments(kind.ctx, TABLE, ["a", "b", "nothing"], actor=ANN)
+    preview = deletion.delete_segments(kind.ctx, kind.table, ["a", "b", "nothing"], dry_run=True, actor=ANN)
+    found = deletion.delete_segments(kind.ctx, kind.table, ["a", "b", "nothing"], actor=ANN)
     expected = [("a", "refused"), ("b", "done"), ("nothing", "unchanged")]
     assert [(o.segment, o.outcome) for o in preview] == [(o.segment, o.outcome) for o in found] == expected
     assert f"'{entry}'" in found[0].message
-    assert kind.inside.ideal == ["a"]
+    assert kind.ideal == ["a"]
     events = [e for e in kind.events if e.action == "deleteSegments"]
     assert [(e.outcome, e.detail["segments"], e.detail["refused"]) for e in events] == [("done", ["b"], ["a"])]
 
 
 def test_a_deletion_of_which_nothing_may_be_done_is_on_record_as_refused(kind: Kind) -> None:
     started(kind, ["a"], ["n"])
-    assert [o.outcome for o in deletion.delete_segments(kind.ctx, TABLE, ["a"], actor=ANN)] == ["refused"]
+    assert [o.outcome for o in deletion.delete_segments(kind.ctx, kind.table, ["a"], actor=ANN)] == ["refused"]
     with pytest.raises(StateConflict, match=r"Blocking segments: \[a\]"):
-        deletion.remove_segments(kind.ctx, TABLE, ["a"], actor=ANN)
+        deletion.remove_segments(kind.ctx, kind.table, ["a"], actor=ANN)
     assert [e.outcome for e in kind.events if e.action == "deleteSegments"] == ["refused", "refused"]
-    assert kind.inside.ideal == ["a"]
+    assert kind.ideal == ["a"]
 
 
 def test_a_retention_that_is_none_is_refused_before_anything_is_done(kind: Kind) -> None:
     with pytest.raises(InvalidInput):
-        deletion.remove_segments(kind.ctx, TABLE, ["a"], retention="soon", actor=ANN)
-    assert kind.inside.ideal == ["a"]
+        deletion.remove_segments(kind.ctx, kind.table, ["a"], retention="soon", actor=ANN)
+    assert kind.ideal == ["a"]
 
 
 def test_a_deleted_segment_comes_back_with_its_very_bytes(kind: Kind, tmp_path: Path) -> None:
     file = tar(tmp_path, "new")
-    uploads.upload_tar(kind.ctx, TABLE, file, actor=ANN)
-    deletion.remove_segments(kind.ctx, TABLE, ["new"], actor=ANN)
+    uploads.upload_tar(kind.ctx, kind.table, file, actor=ANN)
+    deletion.remove_segments(kind.ctx, kind.table, ["new"], actor=ANN)
     kind.put_away()
-    assert (kind.inside.ideal, archive.kept_names(kind.ctx, TABLE)) == (["a"], {"new"})
-    assert restore.restore_segments(kind.ctx, TABLE, ["new"], dry_run=True, actor=ANN)[0].outcome == "done"
-    assert kind.inside.ideal == ["a"]
-    assert restore.restore_segments(kind.ctx, TABLE, ["new"], actor=ANN)[0].outcome == "done"
-    assert kind.inside.visible == ["a", "new"]
-    assert b"".join(downloads.open_segment(kind.ctx, "t", "new").chunks()) == file.read_bytes()
-    assert archive.kept_names(kind.ctx, TABLE) == set()
+    assert (kind.ideal, archive.kept_names(kind.ctx, kind.table)) == (["a"], {"new"})
+    assert restore.restore_segments(kind.ctx, kind.table, ["new"], dry_run=True, actor=ANN)[0].outcome == "done"
+    assert kind.ideal == ["a"]
+    assert restore.restore_segments(kind.ctx, kind.table, ["new"], actor=ANN)[0].outcome == "done"
+    assert kind.visible == ["a", "new"]
+    assert b"".join(downloads.open_segment(kind.ctx, kind.table.raw, "new").chunks()) == file.read_bytes()
+    assert archive.kept_names(kind.ctx, kind.table) == set()
     events = [e for e in kind.events if e.action == "restoreSegments"]
     assert [(e.outcome, e.detail["segments"]) for e in events] == [("done", ["new"])]
 
 
 def test_what_is_there_or_was_never_kept_is_not_restored_and_that_is_on_record(kind: Kind) -> None:
-    found = restore.restore_segments(kind.ctx, TABLE, ["a", "nobody"], actor=ANN)
+    found = restore.restore_segments(kind.ctx, kind.table, ["a", "nobody"], actor=ANN)
     assert [o.outcome for o in found] == ["refused", "refused"]
     event = kind.events[-1]
     assert (event.action, event.outcome, set(event.detail["refused"])) == (
@@ -151,29 +155,28 @@ def test_what_is_there_or_was_never_kept_is_not_restored_and_that_is_on_record(k
 
 
 def test_a_segment_does_not_come_back_next_to_data_that_was_pushed_since(kind: Kind, tmp_path: Path) -> None:
-    uploads.upload_tar(kind.ctx, TABLE, tar(tmp_path, "new"), actor=ANN)
-    deletion.remove_segments(kind.ctx, TABLE, ["new"], actor=ANN)
+    uploads.upload_tar(kind.ctx, kind.table, tar(tmp_path, "new"), actor=ANN)
+    deletion.remove_segments(kind.ctx, kind.table, ["new"], actor=ANN)
     kind.put_away()
-    later = {"segment.push.time": str(kind.inside.now + 1000)}
-    path = paths.segment(TABLE.typed, "a")
-    update_record(kind.inside.memory, path, lambda node: node and node.record and node.record.with_simple(**later))
-    refused = restore.restore_segments(kind.ctx, TABLE, ["new"], actor=ANN)[0]
+    kind.later()
+    uploads.upload_tar(kind.ctx, kind.table, tar(tmp_path, "later"), actor=ANN)
+    refused = restore.restore_segments(kind.ctx, kind.table, ["new"], actor=ANN)[0]
     assert (refused.outcome, "was pushed after it was deleted" in refused.message) == ("refused", True)
-    assert restore.restore_segments(kind.ctx, TABLE, ["new"], force=True, actor=ANN)[0].outcome == "done"
+    assert restore.restore_segments(kind.ctx, kind.table, ["new"], force=True, actor=ANN)[0].outcome == "done"
 
 
 def test_a_replaced_version_goes_back_to_its_place_and_the_present_one_is_kept(kind: Kind, tmp_path: Path) -> None:
     old = tar(tmp_path, "new", 1)
-    uploads.upload_tar(kind.ctx, TABLE, old, actor=ANN)
-    uploads.upload_tar(kind.ctx, TABLE, tar(tmp_path, "new", 2), actor=ANN)
-    assert restore.restore_segments(kind.ctx, TABLE, ["new"], actor=ANN)[0].outcome == "refused"
-    kind.inside.now += 1000
-    done = restore.restore_segments(kind.ctx, TABLE, ["new"], overwrite=True, actor=ANN)[0]
+    uploads.upload_tar(kind.ctx, kind.table, old, actor=ANN)
+    uploads.upload_tar(kind.ctx, kind.table, tar(tmp_path, "new", 2), actor=ANN)
+    assert restore.restore_segments(kind.ctx, kind.table, ["new"], actor=ANN)[0].outcome == "refused"
+    kind.later()
+    done = restore.restore_segments(kind.ctx, kind.table, ["new"], overwrite=True, actor=ANN)[0]
     assert (done.outcome, done.replaces) == ("done", True)
-    assert b"".join(downloads.open_segment(kind.ctx, "t", "new").chunks()) == old.read_bytes()
-    assert archive.kept_names(kind.ctx, TABLE) == {"new"}
+    assert b"".join(downloads.open_segment(kind.ctx, kind.table.raw, "new").chunks()) == old.read_bytes()
+    assert archive.kept_names(kind.ctx, kind.table) == {"new"}
 
 
 def test_a_file_that_nobody_has_is_not_found(kind: Kind) -> None:
     with pytest.raises(NotFound):
-        downloads.open_segment(kind.ctx, "t", "nobody")
+        downloads.open_segment(kind.ctx, kind.table.raw, "nobody")

@@ -30,6 +30,7 @@ from segments.services.replacement.checks.check_settings import validate_checks
 from segments.services.replacement.lineage_record import table_not_found
 from segments.services.segments.placement.segment_servers import check_has_servers
 from segments.services.tables.schemas import read_schema
+from segments.services.tables.table_record import table_exists
 from segments.services.tables.table_secrets import secrets_masked_in_errors
 from segments.store import paths
 from segments.store.base import Create, Replace, Versioned, Write
@@ -83,7 +84,7 @@ def _birth(ctx: Context, config: TableConfig, ideal: ZNRecord, segments: Mapping
     """Everything that a new table is, as it may be written now."""
     table = config.table
     if ctx.store.exists(paths.table_config(table.typed)) is not None:
-        raise StateConflict(f"Table '{table}' exists already.", remedy=f"Change it with PUT /tables/{table.raw}.")
+        raise table_exists(table)
     for path in (paths.external_view(table.typed), paths.ideal_state(table.typed)):
         if ctx.store.exists(path) is not None:
             raise StateConflict(

@@ -13,6 +13,7 @@ from segments.dataplane.query.aggregate import is_aggregation
 from segments.dataplane.query.nulls import PREFIX, null_of
 from segments.dataplane.query.sql.plan_size import PlanSize
 from segments.domain.tables.schema import Schema
+from segments.expressions.casts import CASTS, REMEDY
 from segments.expressions.duckdb import functions
 from segments.expressions.duckdb.calls import call
 from segments.expressions.duckdb.compiled import (
@@ -33,19 +34,6 @@ from segments.expressions.query_errors import SQL_PARSING, UNKNOWN_COLUMN, Query
 VIRTUAL: Final[dict[str, str]] = {"$segmentName": "STRING", "$docId": "INT", "$hostName": "STRING"}
 _OPERATORS: Final = {kind: (mark, canonical(name)) for kind, (mark, name) in (ARITHMETIC | COMPARISONS).items()}
 _FLIPPED: Final = {"=": "=", "<>": "<>", ">": "<", ">=": "<=", "<": ">", "<=": ">="}
-_CASTS: Final[dict[str, str]] = {
-    "INT": "INT",
-    "BIGINT": "LONG",
-    "FLOAT": "FLOAT",
-    "DOUBLE": "DOUBLE",
-    "BOOLEAN": "BOOLEAN",
-    "TIMESTAMP": "TIMESTAMP",
-    "TEXT": "STRING",
-    "VARCHAR": "STRING",
-    "CHAR": "STRING",
-    "JSON": "JSON",
-}
-
 
 #: Parts of parsed nodes that this compiler heeds; the parser puts the meaning of other syntax into further parts.
 _PARTS: Final = frozenset({"this", "expression", "expressions"})
@@ -305,11 +293,9 @@ def _case(self: Compiler, node: exp.Case) -> Expr:
 def _cast(self: Compiler, node: exp.Cast) -> Expr:
     inner, to = self.compile(node.this), node.args["to"]
     check_parts(to)
-    kind = None if to.expressions else _CASTS.get(to.this.name if hasattr(to.this, "name") else str(to.this))
+    kind = None if to.expressions else CASTS.get(to.this.name if hasattr(to.this, "name") else str(to.this))
     if kind is None:
-        raise QueryRejected(
-            f"CAST to '{_shown(to)}' is not supported.", remedy=f"Use one of {', '.join(sorted(set(_CASTS.values())))}."
-        )
+        raise QueryRejected(f"CAST to '{_shown(to)}' is not supported.", remedy=REMEDY)
     return Expr(functions.convert(inner, kind), kind, f"cast({inner.name},'{kind}')")
 
 
