@@ -79,7 +79,8 @@ def test_every_step_and_every_refusal_is_audited_with_actor_and_reason(cluster: 
 
 
 def test_a_request_that_is_none_is_refused_and_on_record(cluster: EitherCluster) -> None:
-    for old, new, why in (([], [], "both be empty"), (["a"], ["b", "b"], "more than once"), (["a"], ["a"], "by the same name")):
+    wrong = ([], [], "both be empty"), (["a"], ["b", "b"], "more than once"), (["a"], ["a"], "by the same name")
+    for old, new, why in wrong:
         with pytest.raises(InvalidInput, match=why):
             cluster.start(old, new)
     assert [(e.action, e.outcome) for e in cluster.events] == [("startReplaceSegments", "refused")] * 3
