@@ -138,7 +138,7 @@ class Run(Protocol):
 @dataclass(frozen=True)
 class Operation:
     """One button. ``action`` is its name in the audit; ``explain`` says in sentences what will happen and how it is
-    taken back; ``back``: where "Do nothing" leads, and success unless ``then`` says otherwise.
+    taken back; ``back``: where "Go back" leads, and success unless ``then`` says otherwise.
 
     ``preview`` fills in what is only known of a certain target, and may replace any of the rest. ``find`` finds the
     table, or raises.

@@ -176,7 +176,7 @@ def size(value: int | None) -> SafeString:
             break
         amount /= 1024
     text = f"{amount:.0f} {unit}" if unit == "B" or abs(amount) >= 100 else f"{amount:.1f} {unit}"
-    return format_html('<span title="{} bytes">{}</span>', f"{int(value):,}", text)
+    return format_html('<span title="{} bytes">{}</span>', f"{int(value):,}", text.replace("-", "\N{MINUS SIGN}"))
 
 
 @register.filter

@@ -58,7 +58,7 @@ def test_an_operator_rolls_back_and_sees_other_rows(page: Page, world: World) ->
     expect(page.get_by_role("row", name=re.compile("t_OFFLINE"))).to_contain_text("336,776")
     page.get_by_role("link", name="t_OFFLINE", exact=True).click()
     page.get_by_role("navigation", name="Table").get_by_role("link", name="Lineage").click()
-    page.get_by_role("link", name="Rollback…").click()
+    page.get_by_role("link", name="Roll back…").click()
     expect(page.get_by_role("region", name="What queries see before and after")).to_contain_text("Rows")
     page.get_by_label("Reason").fill("yesterday's file was incomplete")
     page.get_by_label("Type the table's name to confirm").fill("t")

@@ -112,7 +112,7 @@ def test_the_deleted_tab_lists_the_archive_and_the_queue_and_a_deletion_can_be_c
 ) -> None:
     deletion.delete_segments(segments.ctx, TABLE, ["a_0"], actor=ANN)
     text = admin.get(f"{BASE}/deleted/").content.decode()
-    for words in ("Being deleted (1)", "waits for servers to let go", "ann", "because"):
+    for words in ("Being deleted (1)", "waits for servers to drop it", "ann", "because"):
         assert words in text
     answer = admin.post(f"{BASE}/deleted/a_0/cancel/", {"reason": "no"}, follow=True)
     assert answer.status_code == 200

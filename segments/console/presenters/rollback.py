@@ -32,7 +32,8 @@ class Line:
         if not self.change or not self.before:
             return ""
         share = 100 * self.change / self.before
-        return f"{share:+.1f} %" if abs(share) >= 0.05 else f"{'+' if share > 0 else '-'}<0.1 %"
+        text = f"{share:+.1f}%" if abs(share) >= 0.05 else f"{'+' if share > 0 else '-'}<0.1%"
+        return text.replace("-", "\N{MINUS SIGN}")
 
 
 def comparison(preview: RevertPreview | RollbackPreview) -> list[Line]:

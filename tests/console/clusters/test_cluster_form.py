@@ -110,8 +110,8 @@ def test_a_cluster_is_asked_before_it_is_saved_and_what_is_wrong_stands_next_to_
 
 def test_a_second_button_saves_a_cluster_that_does_not_answer(admin: Client, controller: FakePinot) -> None:
     controller.down = {"controller"}
-    assert "Save all the same" not in page(admin, "/console/clusters/new/")
-    assert "Save all the same" in admin.post("/console/clusters/new/", FORM).content.decode()
+    assert "Save anyway" not in page(admin, "/console/clusters/new/")
+    assert "Save anyway" in admin.post("/console/clusters/new/", FORM).content.decode()
     text = admin.post(
         "/console/clusters/new/", {**FORM, "anyway": "1", "retype": "secret"}, follow=True
     ).content.decode()

@@ -72,7 +72,7 @@ def test_the_overview_stands_next_to_the_passes_and_leads_to_types_and_tasks(adm
         assert said in of_type, said
     task = page(admin, f"{TASKS}{MERGE}/{name}/")
     assert "Minion_a_9514" in task
-    assert "Pinot calls a task COMPLETED when nothing of it runs any more" in task
+    assert "Pinot calls a task COMPLETED when none of it is running any more" in task
 
 
 def test_the_own_cluster_has_passes_only(admin: Client, fake: FakeTasks) -> None:

@@ -61,9 +61,9 @@ def test_its_page_shows_the_failed_checks_what_can_be_done_and_its_replacement(o
         "5 rows",
         "at least 9 rows",
         "failed",
-        "Somebody has to decide",
+        "Your decision is needed",
         "Check again…",
-        "Switch all the same…",
+        "Switch anyway…",
         "Cancel this push",
     ):
         assert words in text

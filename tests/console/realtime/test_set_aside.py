@@ -55,7 +55,7 @@ def test_operators_see_messages_without_secrets_and_readers_no_message_at_all(wo
     ):
         assert words in text
     assert "hunter2" not in text
-    assert "Show as it came" not in text, "that takes an administrator"
+    assert "Show the original" not in text, "that takes an administrator"
     text = logged_in("ron").get(PAGE).content.decode()
     assert "reason 1" in text
     assert "no json" not in text
@@ -98,7 +98,7 @@ def test_chosen_messages_are_deleted_after_their_number_was_typed(world: Realtim
 
 def test_a_message_is_revealed_once_to_administrators_for_a_reason(world: RealtimeWorld) -> None:
     ada, number = logged_in("ada", "administer"), SetAsideMessage.objects.order_by("pk")[0].pk
-    assert "Show as it came" in ada.get(PAGE).content.decode()
+    assert "Show the original" in ada.get(PAGE).content.decode()
     assert "hunter2" not in ada.get(f"{PAGE}{number}/").content.decode()
     assert "hunter2" in ada.post(f"{PAGE}{number}/", {"reason": "the producer asks"}).content.decode()
     assert logged_in("olga", "operate").post(f"{PAGE}{number}/", {"reason": "x"}).status_code == 403

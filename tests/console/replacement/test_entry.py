@@ -78,7 +78,7 @@ def test_the_page_says_why_an_entry_is_where_it_is_and_what_happens_next(operato
     for words in (
         "A replacement of 1 by 1 segments is under way",
         "sends no heartbeats",
-        "Nothing is in the way",
+        "Yes, nothing prevents it",
         "None ran",
         "ann",
         "End it",

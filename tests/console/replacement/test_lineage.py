@@ -52,7 +52,7 @@ def test_the_timeline_shows_who_why_and_until_when(
         "To 2 segments",
         "because",
         "Possible until",
-        "Rollback…",
+        "Roll back…",
     ):
         assert words in text
 
@@ -96,7 +96,15 @@ def test_without_entries_the_page_explains_itself(viewer: Client) -> None:
 
 def test_the_preview_compares_before_and_after(viewer: Client, entry: str) -> None:
     text = viewer.get(f"{LINEAGE}{entry}/rollback/").content.decode()
-    for words in ("Segments that are deleted (2)", "new_1", "old_0", "\N{MINUS SIGN}10", "-50.0 %", "200 B", "100 B"):
+    for words in (
+        "Segments that are deleted (2)",
+        "new_1",
+        "old_0",
+        "\N{MINUS SIGN}10",
+        "\N{MINUS SIGN}50.0%",
+        "200 B",
+        "100 B",
+    ):
         assert words in text
     assert "Needs the right <code>segments.operate</code>" in text
 
@@ -175,7 +183,7 @@ def test_an_entry_that_somebody_reverted_meanwhile_shows_the_outcome(
     replacement.revert_replace(world.ctx, TABLE, entry, actor=ANN)
     answer = operator.post(address, form)
     assert answer.status_code == 422
-    assert "ann took this replacement back" in answer.content.decode()
+    assert "ann reverted this replacement" in answer.content.decode()
     assert AuditEvent.objects.filter(action="revertReplaceSegments").count() == 1
 
 

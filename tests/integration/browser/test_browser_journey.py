@@ -25,7 +25,7 @@ def test_a_pushed_snapshot_is_seen_rolled_back_and_gone(
     expect_rows(page, table, NEW)
     page.get_by_role("link", name="Lineage", exact=True).first.click()
     expect(page.get_by_text("what queries see")).to_be_visible()
-    page.get_by_role("link", name="Rollback…").first.click()
+    page.get_by_role("link", name="Roll back…").first.click()
     preview = page.get_by_role("region", name="What queries see before and after")
     expect(preview).to_contain_text(str(NEW))
     expect(preview).to_contain_text(str(OLD))

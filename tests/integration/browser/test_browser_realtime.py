@@ -51,7 +51,7 @@ def test_a_pause_with_a_reason_holds_over_a_server_restart_until_somebody_resume
     page.get_by_role("button", name="Pause", exact=True).click()
     expect(page.get_by_text("Paused by admin.")).to_be_visible()
     expect(page.get_by_text(REASON).first).to_be_visible()
-    expect(page.get_by_text("Nothing consumes; new rows wait in the stream.")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("Nothing is consuming; new rows wait in the stream.")).to_be_visible(timeout=20_000)
     stream.send(0, 30)
     restart_a_server(installation)
     page.goto(consumption)
@@ -84,7 +84,7 @@ def test_a_paused_table_goes_over_to_another_topic_and_is_paused_and_resumed_in_
         "the consumption page",
     )
     confirm(page, "Pause…", "Pause", "another topic is to be read")
-    expect(page.get_by_text("Nothing consumes; new rows wait in the stream.")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("Nothing is consuming; new rows wait in the stream.")).to_be_visible(timeout=20_000)
     expect(page.locator("#table-tags")).to_contain_text("paused")
     read_another_topic(client, stream, 25)
     page.get_by_role("link", name="Resume…").first.click()

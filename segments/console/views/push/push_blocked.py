@@ -80,7 +80,7 @@ FINISH: Final = Operation(
 OVERRIDE: Final = replace(
     FINISH,
     title="Finish in spite of failed checks",
-    button="Switch all the same",
+    button="Switch anyway",
     is_danger=True,
     explain=[
         "Queries switch to the new snapshot although the checks below refuse it.",
