@@ -11,6 +11,7 @@ import pytest
 
 from segments.domain.realtime.llc_name import parse_llc_name
 from segments.services.realtime.completion import protocol as completion
+from segments.services.realtime.completion.committing_list import listed_segments
 from segments.services.segments import downloads
 from segments.store import paths
 from segments.store.base import Store
@@ -24,8 +25,15 @@ from tests.services.spoken import Spoken
 pytestmark = pytest.mark.django_db
 
 
-def world_of(folder: Path) -> tuple[RealtimeWorld, Spoken]:
-    world = RealtimeWorld(folder, partitions=1, servers=2, replication=2)
+def world_of(folder: Path, *, is_pauseless: bool = False) -> tuple[RealtimeWorld, Spoken]:
+    world = RealtimeWorld(
+        folder,
+        partitions=1,
+        servers=2,
+        replication=2,
+        segments={"peerSegmentDownloadScheme": "http"} if is_pauseless else {},
+        streaming={"pauselessConsumptionEnabled": is_pauseless},
+    )
     return world, Spoken(world.ctx, world.segments(0)[0])
 
 
@@ -60,26 +68,30 @@ def holds(world: RealtimeWorld, segment: str) -> None:
     assert set(world.ideal.maps[segment].values()) == {"ONLINE"}
     assert set(world.ideal.maps[names[1]].values()) == {"CONSUMING"}
     assert world.memory.get(paths.completion(TABLE.typed, segment)) is None
+    assert listed_segments(world.memory, TABLE) == []
     assert b"".join(downloads.open_segment(world.over(world.memory), "t", segment).chunks()) == b"tar"
 
 
-def interruptions(folder: Path) -> Iterator[tuple[int, Fault, RealtimeWorld, str, Path]]:
+def interruptions(folder: Path, *, is_pauseless: bool) -> Iterator[tuple[int, Fault, RealtimeWorld, str, Path]]:
     """A fresh world for each write of an undisturbed protocol and each fault; the first run is interrupted there."""
     tar = folder / "tar"
     folder.mkdir(parents=True, exist_ok=True)
     tar.write_text("tar")
-    world, talk = world_of(folder / "count")
+    world, talk = world_of(folder / "count", is_pauseless=is_pauseless)
     counting = FaultyStore(world.memory)
     whole_protocol(world, counting, talk.segment, tar)
     assert len(counting.writes) == 3
     for number in range(1, len(counting.writes) + 1):
         for fault in Fault:
-            world, talk = world_of(folder / f"{number}-{fault.name}")
+            world, talk = world_of(folder / f"{number}-{fault.name}", is_pauseless=is_pauseless)
             yield number, fault, world, talk.segment, tar
 
 
-def test_a_server_gets_its_segment_committed_whatever_happens_to_one_write(tmp_path: Path) -> None:
-    for number, fault, world, segment, tar in interruptions(tmp_path):
+@pytest.mark.parametrize("is_pauseless", [False, True])
+def test_a_server_gets_its_segment_committed_whatever_happens_to_one_write(
+    tmp_path: Path, *, is_pauseless: bool
+) -> None:
+    for number, fault, world, segment, tar in interruptions(tmp_path, is_pauseless=is_pauseless):
         try:
             whole_protocol(world, FaultyStore(world.memory, Plan({number: fault})), segment, tar)
         except Cut:
@@ -136,11 +148,14 @@ def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperPro
 
 
 @pytest.mark.integration
-def test_a_commit_on_a_real_zookeeper_survives_every_cut(tmp_path: Path, zookeeper: ZooKeeperProcess) -> None:
-    for number, fault, world, segment, tar in interruptions(tmp_path):
+@pytest.mark.parametrize("is_pauseless", [False, True])
+def test_a_commit_on_a_real_zookeeper_survives_every_cut(
+    tmp_path: Path, zookeeper: ZooKeeperProcess, *, is_pauseless: bool
+) -> None:
+    for number, fault, world, segment, tar in interruptions(tmp_path, is_pauseless=is_pauseless):
         if fault not in (Fault.CUT_AFTER, Fault.LOST_AFTER, Fault.CONFLICT):
             continue
-        store = ZooKeeperStore(zookeeper.hosts, f"commit-{number}-{fault.name}")
+        store = ZooKeeperStore(zookeeper.hosts, f"commit-{number}-{fault.name}-{is_pauseless}")
         try:
             copy_tree(world.memory, store)
             try:

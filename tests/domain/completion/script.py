@@ -11,9 +11,10 @@ seconds. ``gone`` = no round.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from segments.domain.realtime.completion import (
+    STANDARD,
     Action,
     Answer,
     Kind,
@@ -22,6 +23,7 @@ from segments.domain.realtime.completion import (
     State,
     Status,
     committed_machine,
+    committing_machine,
     from_record,
     open_machine,
     step,
@@ -67,6 +69,8 @@ def at(offset: int) -> Offset:
 class Stage:
     """One segment of ``replicas`` servers. The machine is written and read again after every step, as
     the store does.
+
+    ``kind``: of the rounds that open; ``started``: the end that is on record since a commit's start.
     """
 
     replicas: int = 3
@@ -74,24 +78,21 @@ class Stage:
     remembered_ms: int = 0
     machine: Machine | None = None
     committed: Offset | None = None
+    kind: str = STANDARD
+    started: Offset | None = None
+    is_crowded: bool = False
     actions: list[Action] = field(default_factory=list)
 
     def say(self, message: Message, now_ms: int) -> Answer:
         """Deliver; a commit that is requested succeeds."""
-        machine = self.machine or open_machine(
-            "kafka",
-            self.replicas,
-            now_ms,
-            commit_timeout_ms=self.commit_timeout_s * 1000,
-            remembered_ms=self.remembered_ms,
-            is_first_stop=message.kind is Kind.STOPPED,
-        )
-        if self.committed is not None:
-            machine = committed_machine("kafka", self.committed, now_ms)
-        done = step(machine, message, now_ms)
+        message = replace(message, is_crowded=self.is_crowded)
+        done = step(self._met(message, now_ms), message, now_ms)
         self.actions.append(done.action)
         self.machine = from_record(done.machine.to_record("s")) if done.machine is not None else None
         assert self.machine == done.machine
+        if done.action is Action.START:
+            assert self.started in (None, message.offset), "started at two ends"
+            self.started = message.offset
         if done.action is Action.COMMIT:
             assert self.committed is None, "committed twice"
             self.committed = message.offset
@@ -100,6 +101,25 @@ class Stage:
         if self.committed is not None:
             self.machine = None
         return done.answer
+
+    def _met(self, message: Message, now_ms: int) -> Machine:
+        """The machine that the message meets: of the round, of a new one, or of what the segment's record says."""
+        timeout_ms = self.commit_timeout_s * 1000
+        if self.committed is not None:
+            return committed_machine("kafka", self.committed, now_ms)
+        if self.machine is not None:
+            return self.machine
+        if self.started is not None:
+            return committing_machine("kafka", self.replicas, self.started, now_ms, commit_timeout_ms=timeout_ms)
+        return open_machine(
+            "kafka",
+            self.replicas,
+            now_ms,
+            commit_timeout_ms=timeout_ms,
+            remembered_ms=self.remembered_ms,
+            is_first_stop=message.kind is Kind.STOPPED,
+            kind=self.kind,
+        )
 
     def play(self, script: str) -> Stage:
         """Every line in turn; what it names after the arrow and the bar must hold."""

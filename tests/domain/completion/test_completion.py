@@ -8,7 +8,7 @@ import pytest
 
 from segments.domain.realtime.completion import Action, Answer, Kind, Message, State, Status, open_machine, step
 from segments.domain.realtime.completion.machine import CAP_MS
-from segments.domain.realtime.completion.rules import TABLES
+from segments.domain.realtime.completion.tables import TABLES
 from segments.domain.realtime.streams.stream_offset import parse_offset
 from segments.errors import InvalidInput
 from tests.domain.completion.script import P40, Stage, at, parse_cases
@@ -231,11 +231,12 @@ def test_a_message_without_its_offset_is_refused() -> None:
         step(open_machine("kafka", 1, 0, commit_timeout_ms=1), Message(Kind.CONSUMED, "S1"), 0)
 
 
+@pytest.mark.parametrize("protocol", list(TABLES))
 @pytest.mark.parametrize("kind", list(Kind))
 @pytest.mark.parametrize("state", list(State))
-def test_every_message_has_an_answer_in_every_state(kind: Kind, state: State) -> None:
-    rules = TABLES["standard"][kind][state]
-    machine = open_machine("kafka", 3, 0, commit_timeout_ms=120_000)
+def test_every_message_has_an_answer_in_every_state(protocol: str, kind: Kind, state: State) -> None:
+    rules = TABLES[protocol][kind][state]
+    machine = open_machine("kafka", 3, 0, commit_timeout_ms=120_000, kind=protocol)
     machine = type(machine)(**{**machine.__dict__, "state": state})
     if state in (State.COMMITTER_DECIDED, State.COMMITTER_NOTIFIED, State.COMMITTER_UPLOADING, State.COMMITTED):
         machine = type(machine)(

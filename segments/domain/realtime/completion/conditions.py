@@ -131,6 +131,21 @@ def extends_past_cap(seen: Seen) -> bool:
     return _extended_to(seen) > seen.machine.start_ms + CAP_MS
 
 
+def has_no_committer(seen: Seen) -> bool:
+    """A replica at the fixed end, and nobody who commits: the committer is unknown, gone or late."""
+    return is_level(seen) and (seen.machine.winner is None or is_late(seen))
+
+
+def is_crowded(seen: Seen) -> bool:
+    """Several segments of the partition are being committed: the next one waits."""
+    return seen.message.is_crowded
+
+
+def is_crowded_committer(seen: Seen) -> bool:
+    """The committer wants to start while the partition has too many commits under way."""
+    return is_crowded(seen) and is_committer(seen)
+
+
 def is_repeated_end(seen: Seen) -> bool:
     """The commit end of what is committed: its answer was lost (rule `repeats-are-harmless`)."""
     return seen.message.is_same_content and seen.offset == seen.winning
@@ -170,8 +185,21 @@ def choose_ahead(seen: Seen) -> Machine:
 
 
 def start_upload(seen: Seen) -> Machine:
-    """The committer has built; its time starts again for the upload."""
+    """The committer goes on: its time starts again, for the upload, or for build and upload."""
     return replace(_leased(seen), state=State.COMMITTER_UPLOADING)
+
+
+def take_over(seen: Seen) -> Machine:
+    """Who reports at the fixed end commits from now on."""
+    machine = replace(seen.machine, winner=seen.message.instance, start_ms=seen.now_ms, deadline_ms=0, asked_again=0)
+    return _leased(replace(seen, machine=machine))
+
+
+def forget_winner(seen: Seen) -> Machine:
+    """The committer of a commit that has started is gone: its end stays, the next replica there goes on with it."""
+    machine, gone = seen.machine, seen.message.instance
+    others = {i: o for i, o in machine.offsets.items() if i != gone}
+    return replace(machine, offsets=others, excluded=machine.excluded | {gone}, winner=None, asked_again=0)
 
 
 def renew(seen: Seen) -> Machine:

@@ -24,13 +24,16 @@ CAP_MS: Final = 1_800_000
 DEFAULT_EXTENSION_S: Final = 120
 #: A committer that asks so often instead of ending its commit makes way for another replica at the same offset.
 MOST_QUESTIONS: Final = 3
-#: Which table of rules a segment follows. Another protocol is another name here and another table in ``rules``.
+#: Which table of rules a round follows: fixed when it opens. Another protocol is another name here and another table in
+#: ``tables``.
 STANDARD: Final = "standard"
+PAUSELESS: Final = "pauseless"
 
 
 class State(StrEnum):
     """Pinot's states. ABORTED is no machine at all; COMMITTING takes no time, since a commit is one
-    transaction (rule `one-transaction`).
+    transaction (rule `one-transaction`). In a pauseless round COMMITTER_UPLOADING means that the segment's record is
+    COMMITTING.
     """
 
     PARTIAL_CONSUMING = "PARTIAL_CONSUMING"
@@ -45,7 +48,8 @@ class State(StrEnum):
 class Machine:
     """One round of agreeing on a segment's end. Times in epoch milliseconds.
 
-    Invariant: from COMMITTER_DECIDED on there is a winner and a winning offset; before there is neither. ``offsets``
+    Invariant: from COMMITTER_DECIDED on there is a winner and a winning offset; before there is neither. A pauseless
+    commit that has started may have lost its winner, its winning offset is on record and stays. ``offsets``
     holds what each replica reported last, ``sessions`` its live session then ("" for one that was not alive).
     ``budget_ms`` is what a committer gets at first, ``lease_ms`` what it gets again when its upload starts.
     ``ended_at``: where the partition ended, as a replica found. ``asked_again``: how often the committer came back to
@@ -71,6 +75,16 @@ class Machine:
     def has_heard_all(self, absent: int = 0) -> bool:
         """Have all replicas that still consume reported? ``absent``: how many of the silent ones are not alive."""
         return len(self.offsets) >= self.replicas - len(self.excluded) - absent
+
+    @property
+    def has_started(self) -> bool:
+        """Is the commit's start on record?"""
+        return self.kind == PAUSELESS and self.state is State.COMMITTER_UPLOADING
+
+    @property
+    def is_end_of_partition(self) -> bool:
+        """Does the commit end where the partition ended?"""
+        return self.ended_at is not None and self.ended_at == self.winning
 
     @property
     def build_time_s(self) -> int:
@@ -118,14 +132,30 @@ def open_machine(
     commit_timeout_ms: int,
     remembered_ms: int = 0,
     is_first_stop: bool = False,
+    kind: str = STANDARD,
 ) -> Machine:
     """A new round. ``remembered_ms``: how long a commit of this table once took, when that was longer than allowed."""
     return Machine(
+        kind=kind,
         stream_type=stream_type,
         replicas=replicas,
         start_ms=now_ms,
         state=State.PARTIAL_CONSUMING if is_first_stop else State.HOLDING,
         budget_ms=min(CAP_MS, max(NOTIFY_MS + commit_timeout_ms, remembered_ms)),
+        lease_ms=commit_timeout_ms,
+    )
+
+
+def committing_machine(stream_type: str, replicas: int, end: Offset, now_ms: int, *, commit_timeout_ms: int) -> Machine:
+    """What is known of a pauseless commit that has started when only the segment's record says so: its end."""
+    return Machine(
+        stream_type,
+        replicas,
+        now_ms,
+        kind=PAUSELESS,
+        state=State.COMMITTER_UPLOADING,
+        winning=end,
+        budget_ms=NOTIFY_MS + commit_timeout_ms,
         lease_ms=commit_timeout_ms,
     )
 

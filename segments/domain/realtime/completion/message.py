@@ -31,7 +31,7 @@ class Message:
 
     ``session`` is the sender's live session ("" when it is not alive). ``is_same_content``: a commit end that
     describes, CRC and all, what is on record already. ``absent``: replicas that neither reported nor stopped, and are
-    not alive: nobody waits for them.
+    not alive: nobody waits for them. ``is_crowded``: as many segments of the partition are being committed as may be.
     """
 
     kind: Kind
@@ -42,6 +42,7 @@ class Message:
     session: str = ""
     is_same_content: bool = False
     absent: int = 0
+    is_crowded: bool = False
 
 
 class Status(StrEnum):
@@ -91,6 +92,8 @@ class Action(Enum):
     """What the caller has to do before it may give the answer; when that fails the answer is FAILED."""
 
     NOTHING = "nothing"
+    #: Write the commit's start: its end offset, the next segment, the machine, as one transaction.
+    START = "start"
     #: Write the commit, the machine's removal included, as one transaction.
     COMMIT = "commit"
     #: Take the replica's CONSUMING state out of the ideal state.

@@ -1,5 +1,5 @@
-"""The completion protocol as a table: per message and state the first rule that fits (rules `completion-table`,
-`repeats-are-harmless` and `winner-only`).
+"""The standard completion protocol as a table: per message and state the first rule that fits (rules
+`completion-table`, `repeats-are-harmless` and `winner-only`).
 
 Where this differs from Pinot, on purpose and without the wire showing it to a server that behaves:
 - Only the committer, at the winning offset, starts and ends a commit and extends its time. Everybody else is refused
@@ -51,7 +51,7 @@ from segments.domain.realtime.completion.conditions import (
     start_upload,
     stay,
 )
-from segments.domain.realtime.completion.machine import STANDARD, Machine, State
+from segments.domain.realtime.completion.machine import Machine, State
 from segments.domain.realtime.completion.message import Action, Kind, Status
 
 Condition = Callable[[Seen], bool]
@@ -70,99 +70,97 @@ class Rule:
     action: Action = Action.NOTHING
 
 
-_REPORTED: Final = "reported"
-_WINNING: Final = "winning"
+REPORTED: Final = "reported"
+WINNING: Final = "winning"
 
-_PICK = (
-    Rule(is_shortcut, Status.COMMIT, commit_here, _REPORTED),
-    Rule(picks_reporter, Status.COMMIT, commit_here, _REPORTED),
-    Rule(is_time_to_pick, Status.CATCH_UP, choose_ahead, _WINNING),
-    Rule(always, Status.HOLD, hold, _REPORTED),
+PICK = (
+    Rule(is_shortcut, Status.COMMIT, commit_here, REPORTED),
+    Rule(picks_reporter, Status.COMMIT, commit_here, REPORTED),
+    Rule(is_time_to_pick, Status.CATCH_UP, choose_ahead, WINNING),
+    Rule(always, Status.HOLD, hold, REPORTED),
 )
-_COMMITTER_AT_WORK = (
-    Rule(is_winner_elsewhere, Status.HOLD, end, _REPORTED),
-    Rule(is_late, Status.HOLD, end, _REPORTED),
+COMMITTER_AT_WORK = (
+    Rule(is_winner_elsewhere, Status.HOLD, end, REPORTED),
+    Rule(is_late, Status.HOLD, end, REPORTED),
 )
-_OTHERS_WAIT = (
-    Rule(is_tired, Status.COMMIT, commit_here, _REPORTED),
-    Rule(is_ahead_or_level, Status.HOLD, stay, _REPORTED),
-    Rule(is_behind, Status.CATCH_UP, stay, _WINNING),
+OTHERS_WAIT = (
+    Rule(is_tired, Status.COMMIT, commit_here, REPORTED),
+    Rule(is_ahead_or_level, Status.HOLD, stay, REPORTED),
+    Rule(is_behind, Status.CATCH_UP, stay, WINNING),
 )
-_KEEP_OR_DISCARD = (Rule(is_level, Status.KEEP, stay, _REPORTED), Rule(always, Status.DISCARD, stay))
-_WAIT = (Rule(is_excluded, Status.FAILED, stay), Rule(always, Status.HOLD, stay, _REPORTED))
-_START = (
+KEEP_OR_DISCARD = (Rule(is_level, Status.KEEP, stay, REPORTED), Rule(always, Status.DISCARD, stay))
+WAIT = (Rule(is_excluded, Status.FAILED, stay), Rule(always, Status.HOLD, stay, REPORTED))
+START = (
     Rule(is_excluded, Status.FAILED, stay),
-    Rule(is_past_cap, Status.HOLD, end, _REPORTED),
+    Rule(is_past_cap, Status.HOLD, end, REPORTED),
     Rule(is_committer, Status.COMMIT_CONTINUE, start_upload),
-    Rule(is_late, Status.HOLD, end, _REPORTED),
-    Rule(always, Status.HOLD, stay, _REPORTED),
+    Rule(is_late, Status.HOLD, end, REPORTED),
+    Rule(always, Status.HOLD, stay, REPORTED),
 )
-_FAILED = (Rule(always, Status.FAILED, stay),)
-_EXTEND = (
+FAILED = (Rule(always, Status.FAILED, stay),)
+EXTEND = (
     Rule(extends_past_cap, Status.FAILED, stay),
     Rule(is_committer, Status.PROCESSED, extend),
     Rule(always, Status.FAILED, stay),
 )
-_STOPPED = (Rule(always, Status.PROCESSED, stay, action=Action.STOP_REPLICA),)
-_WINNER_STOPPED = (Rule(is_winner, Status.PROCESSED, replace_winner, action=Action.STOP_REPLICA), *_STOPPED)
-_LOWER = (Rule(always, Status.PROCESSED, end, action=Action.LOWER_LIMIT),)
-_LOST = (Rule(is_winner, Status.PROCESSED, replace_winner), Rule(always, Status.PROCESSED, stay))
+STOPPED = (Rule(always, Status.PROCESSED, stay, action=Action.STOP_REPLICA),)
+WINNER_STOPPED = (Rule(is_winner, Status.PROCESSED, replace_winner, action=Action.STOP_REPLICA), *STOPPED)
+LOWER = (Rule(always, Status.PROCESSED, end, action=Action.LOWER_LIMIT),)
+LOST = (Rule(is_winner, Status.PROCESSED, replace_winner), Rule(always, Status.PROCESSED, stay))
 
 _S = State
 Table = Mapping[Kind, Mapping[State, tuple[Rule, ...]]]
 
-_STANDARD_TABLE: Final[Table] = {
+STANDARD_TABLE: Final[Table] = {
     Kind.CONSUMED: {
-        _S.PARTIAL_CONSUMING: _PICK,
-        _S.HOLDING: _PICK,
+        _S.PARTIAL_CONSUMING: PICK,
+        _S.HOLDING: PICK,
         _S.COMMITTER_DECIDED: (
-            Rule(is_winner_elsewhere, Status.HOLD, end, _REPORTED),
-            Rule(is_past_cap, Status.HOLD, end, _REPORTED),
-            Rule(is_ahead_or_level, Status.COMMIT, commit_here, _REPORTED),
-            Rule(is_notify_over, Status.HOLD, end, _REPORTED),
-            Rule(is_behind, Status.CATCH_UP, stay, _WINNING),
+            Rule(is_winner_elsewhere, Status.HOLD, end, REPORTED),
+            Rule(is_past_cap, Status.HOLD, end, REPORTED),
+            Rule(is_ahead_or_level, Status.COMMIT, commit_here, REPORTED),
+            Rule(is_notify_over, Status.HOLD, end, REPORTED),
+            Rule(is_behind, Status.CATCH_UP, stay, WINNING),
         ),
         _S.COMMITTER_NOTIFIED: (
-            *_COMMITTER_AT_WORK,
-            Rule(is_winner, Status.COMMIT, ask_again, _REPORTED),
-            *_OTHERS_WAIT,
+            *COMMITTER_AT_WORK,
+            Rule(is_winner, Status.COMMIT, ask_again, REPORTED),
+            *OTHERS_WAIT,
         ),
-        _S.COMMITTER_UPLOADING: (*_COMMITTER_AT_WORK, Rule(is_winner, Status.COMMIT, renew, _REPORTED), *_OTHERS_WAIT),
-        _S.COMMITTED: _KEEP_OR_DISCARD,
+        _S.COMMITTER_UPLOADING: (*COMMITTER_AT_WORK, Rule(is_winner, Status.COMMIT, renew, REPORTED), *OTHERS_WAIT),
+        _S.COMMITTED: KEEP_OR_DISCARD,
     },
     Kind.COMMIT_START: {
-        _S.PARTIAL_CONSUMING: _WAIT,
-        _S.HOLDING: _WAIT,
-        _S.COMMITTER_DECIDED: _WAIT,
-        _S.COMMITTER_NOTIFIED: _START,
-        _S.COMMITTER_UPLOADING: _START,
-        _S.COMMITTED: _KEEP_OR_DISCARD,
+        _S.PARTIAL_CONSUMING: WAIT,
+        _S.HOLDING: WAIT,
+        _S.COMMITTER_DECIDED: WAIT,
+        _S.COMMITTER_NOTIFIED: START,
+        _S.COMMITTER_UPLOADING: START,
+        _S.COMMITTED: KEEP_OR_DISCARD,
     },
     Kind.COMMIT_END: {
-        **dict.fromkeys(_S, _FAILED),
-        _S.COMMITTER_UPLOADING: (Rule(is_committer, Status.COMMIT_SUCCESS, end, action=Action.COMMIT), *_FAILED),
-        _S.COMMITTED: (Rule(is_repeated_end, Status.COMMIT_SUCCESS, stay), *_FAILED),
+        **dict.fromkeys(_S, FAILED),
+        _S.COMMITTER_UPLOADING: (Rule(is_committer, Status.COMMIT_SUCCESS, end, action=Action.COMMIT), *FAILED),
+        _S.COMMITTED: (Rule(is_repeated_end, Status.COMMIT_SUCCESS, stay), *FAILED),
     },
-    Kind.EXTEND: {**dict.fromkeys(_S, _FAILED), _S.COMMITTER_NOTIFIED: _EXTEND, _S.COMMITTER_UPLOADING: _EXTEND},
+    Kind.EXTEND: {**dict.fromkeys(_S, FAILED), _S.COMMITTER_NOTIFIED: EXTEND, _S.COMMITTER_UPLOADING: EXTEND},
     Kind.STOPPED: {
-        **dict.fromkeys(_S, _STOPPED),
-        _S.COMMITTER_DECIDED: _WINNER_STOPPED,
-        _S.COMMITTER_NOTIFIED: _WINNER_STOPPED,
-        _S.COMMITTER_UPLOADING: _WINNER_STOPPED,
+        **dict.fromkeys(_S, STOPPED),
+        _S.COMMITTER_DECIDED: WINNER_STOPPED,
+        _S.COMMITTER_NOTIFIED: WINNER_STOPPED,
+        _S.COMMITTER_UPLOADING: WINNER_STOPPED,
         _S.COMMITTED: (Rule(always, Status.PROCESSED, stay),),
     },
     Kind.BUILD_FAILED: {
-        **dict.fromkeys(_S, _LOWER),
-        _S.COMMITTER_NOTIFIED: (Rule(is_other, Status.FAILED, stay), *_LOWER),
+        **dict.fromkeys(_S, LOWER),
+        _S.COMMITTER_NOTIFIED: (Rule(is_other, Status.FAILED, stay), *LOWER),
         _S.COMMITTER_UPLOADING: (Rule(always, Status.DISCARD, stay),),
         _S.COMMITTED: (Rule(always, Status.DISCARD, stay),),
     },
     Kind.LOST: {
-        **dict.fromkeys(_S, _LOST[1:]),
-        _S.COMMITTER_DECIDED: _LOST,
-        _S.COMMITTER_NOTIFIED: _LOST,
-        _S.COMMITTER_UPLOADING: _LOST,
+        **dict.fromkeys(_S, LOST[1:]),
+        _S.COMMITTER_DECIDED: LOST,
+        _S.COMMITTER_NOTIFIED: LOST,
+        _S.COMMITTER_UPLOADING: LOST,
     },
 }
-
-TABLES: Final[Mapping[str, Table]] = {STANDARD: _STANDARD_TABLE}

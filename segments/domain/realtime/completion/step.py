@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from segments.domain.realtime.completion.conditions import Seen
-from segments.domain.realtime.completion.machine import Machine
+from segments.domain.realtime.completion.machine import PAUSELESS, Machine, State
 from segments.domain.realtime.completion.message import END_OF_PARTITION, Action, Answer, Kind, Message, Status
-from segments.domain.realtime.completion.rules import TABLES, Rule
+from segments.domain.realtime.completion.rules import Rule
+from segments.domain.realtime.completion.tables import TABLES
 from segments.errors import InvalidInput
 
 _WITH_OFFSET: Final = (Kind.CONSUMED, Kind.COMMIT_START, Kind.COMMIT_END, Kind.EXTEND)
@@ -37,6 +38,16 @@ def step(machine: Machine, message: Message, now_ms: int) -> Step:
     rule = next(r for r in TABLES[machine.kind][message.kind][seen.machine.state] if r.when(seen))
     after = rule.then(seen)
     return Step(after, _answer(rule, seen, after), rule.action, _longer(rule, seen))
+
+
+def may_start(machine: Machine, message: Message) -> bool:
+    """May the answer depend on how many segments of the partition are being committed?"""
+    return (
+        machine.kind == PAUSELESS
+        and not machine.has_started
+        and message.kind in (Kind.CONSUMED, Kind.COMMIT_START)
+        and machine.state is not State.COMMITTED
+    )
 
 
 def _entered(machine: Machine, message: Message) -> Machine:

@@ -20,9 +20,14 @@ from segments.store.update import update_transaction
 _FIELD: Final = "committingSegments"
 
 
+def listed_segments(store: Store, table: TableName) -> list[str]:
+    """Those on the list, sorted, whatever their records say."""
+    return sorted(set(_listed(store.get(paths.committing(table.typed)))))
+
+
 def committing_segments(store: Store, table: TableName) -> list[str]:
     """Those on the list whose record says COMMITTING, sorted."""
-    names = sorted(set(_listed(store.get(paths.committing(table.typed)))))
+    names = listed_segments(store, table)
     nodes = store.get_many([paths.segment(table.typed, name) for name in names])
     return [name for name, node in zip(names, nodes, strict=True) if _is_committing(node)]
 

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
+from segments.domain.realtime import flush_threshold
 from segments.domain.realtime.commit.end import Built, check_built
 from segments.domain.realtime.commit.fields import FLUSH_ROWS
 from segments.domain.realtime.commit.plan import Commit, plan_commit
-from segments.domain.realtime.commit.start import RealtimeTable
 from segments.domain.realtime.flush_threshold import lowered_limit
 from segments.domain.realtime.llc_name import LLCName
 from segments.domain.segments import segment_metadata
 from segments.domain.segments.ideal_state import CONSUMING, OFFLINE, with_rows
-from segments.domain.segments.segment_metadata import IN_PROGRESS
+from segments.domain.segments.segment_metadata import COMMITTING, IN_PROGRESS
 from segments.errors import InvalidInput, StateConflict
 from segments.names import TableName
 from segments.segmentfile.format.crc import NO_CRC
 from segments.segmentfile.format.info import ColumnInfo, SegmentInfo
 from segments.services.core.context import Context
+from segments.services.realtime.completion.commit_end import end_writes
+from segments.services.realtime.completion.commit_start import read_ideal, successor_writes, table_of_successor
 from segments.services.realtime.completion.completion_state import Observed, end_write, removal
-from segments.services.realtime.realtime_servers import tenant_servers
 from segments.services.segments.segment_reset import send_resets
 from segments.store import paths
-from segments.store.base import Create, Replace, Versioned, Write
+from segments.store.base import Replace, Write
 
 
 def built_of(name: LLCName, end_offset: str, info: SegmentInfo, size_bytes: int) -> Built:
@@ -49,29 +49,32 @@ def built_of(name: LLCName, end_offset: str, info: SegmentInfo, size_bytes: int)
 
 
 def commit_writes(ctx: Context, seen: Observed, commit: Commit, *, is_repeated: bool) -> list[Write]:
-    """Both records, the ideal state, and the machine's end. ``is_repeated``: an earlier attempt met a conflict.
+    """The commit's end with the machine's: of one that has started the record alone, else both records and the ideal
+    state. ``is_repeated``: an earlier attempt met a conflict.
 
     Raises StateConflict when the segment is not consuming any more, or its successor exists already.
     """
-    typed, segment, now_ms = seen.table.typed, seen.segment, ctx.clock()
-    ideal = _ideal(ctx, seen)
+    segment, now_ms = seen.segment, ctx.clock()
     assert segment is not None  # ``seen.metadata`` was asked before
-    assert ideal.record is not None
-    table = RealtimeTable(
-        typed=typed,
-        replicas=seen.config.replication,
-        topics=seen.topics,
-        flush=seen.stream.flush,
-        chance=random.random(),
-        instances=tenant_servers(ctx, seen.config),
-        taken=_taken(ctx, seen) if is_repeated else frozenset(),
-    )
-    plan = plan_commit(commit, table, seen.metadata, ideal.record, now_ms)
-    following = [Create(paths.segment(typed, plan.successor.id), plan.successor)] if plan.successor else []
+    if seen.metadata.status == COMMITTING:
+        is_tuned = flush_threshold.is_tuned(seen.stream.flush)
+        return end_writes(
+            ctx,
+            seen.table,
+            segment,
+            commit.built,
+            commit.url,
+            rows=commit.rows,
+            reason=commit.reason,
+            is_tuned=is_tuned,
+        )
+    ideal, record = read_ideal(ctx, seen)
+    table = table_of_successor(ctx, seen, is_repeated=is_repeated)
+    plan = plan_commit(commit, table, seen.metadata, record, now_ms)
     return [
-        Replace(paths.segment(typed, seen.name.text), plan.done, segment.version),
-        *following,
-        Replace(paths.ideal_state(typed), plan.ideal, ideal.version),
+        Replace(paths.segment(seen.table.typed, seen.name.text), plan.done, segment.version),
+        *successor_writes(seen, plan.successor),
+        Replace(paths.ideal_state(seen.table.typed), plan.ideal, ideal.version),
         *removal(seen),
     ]
 
@@ -106,19 +109,6 @@ def restart_replicas(ctx: Context, table: TableName, segment: str) -> None:
     row = ideal.record.maps.get(segment, {}) if ideal and ideal.record else {}
     wanted = {i: [segment] for i, state in row.items() if state == CONSUMING}
     send_resets(ctx, table, wanted, view.record.maps if view and view.record else {})
-
-
-def _ideal(ctx: Context, seen: Observed) -> Versioned:
-    node = ctx.store.get(paths.ideal_state(seen.table.typed))
-    if node is None or node.record is None:
-        raise StateConflict(f"Table {seen.table} has no ideal state.", remedy="It was dropped meanwhile.")
-    return node
-
-
-def _taken(ctx: Context, seen: Observed) -> frozenset[str]:
-    """Names that the successor can not have, because a record of a former life is still there."""
-    following = f"{seen.name.raw}__{seen.name.partition}__{seen.name.sequence + 1}__"
-    return frozenset(s for s in ctx.store.children(paths.segments(seen.table.typed)) if s.startswith(following))
 
 
 def is_same_content(seen: Observed, info: SegmentInfo) -> bool:

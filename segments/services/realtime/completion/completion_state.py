@@ -15,10 +15,15 @@ from segments.domain.realtime.completion import Kind, Machine, Message
 from segments.domain.realtime.llc_name import LLCName
 from segments.domain.realtime.pause import topic_of
 from segments.domain.realtime.streams.stream_config import StreamConfig, parse_stream_config, stream_maps
-from segments.domain.realtime.streams.stream_offset import parse_offset
+from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.domain.segments import segment_metadata
 from segments.domain.segments.ideal_state import CONSUMING
-from segments.domain.segments.segment_metadata import COMPLETED_STATUSES, IN_PROGRESS, SegmentMetadata
+from segments.domain.segments.segment_metadata import (
+    COMMITTING,
+    COMPLETED_STATUSES,
+    IN_PROGRESS,
+    SegmentMetadata,
+)
 from segments.domain.tables import table_config
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput, RecordCorrupt, StateConflict
@@ -96,28 +101,31 @@ def current_machine(ctx: Context, seen: Observed, message: Message, now_ms: int)
     already.
 
     A committer whose session ended since it was chosen is taken out first (rule `winner-only`). A machine that can not
-    be read counts as none: replicas agree again. Raises StateConflict when the record allows no commit.
+    be read counts as none: replicas agree again, or go on at the end that is on record. The table's config says which
+    protocol a new round follows; one that is open keeps its own. Raises StateConflict when the record allows no commit.
     """
     metadata, kind = seen.metadata, seen.stream.type
     if metadata.status in COMPLETED_STATUSES:
-        end = metadata.fields.get(END_OFFSET)
-        if end is None:
-            raise StateConflict(f"Segment '{seen.name}' is {metadata.status} and has no end offset.")
-        return completion.committed_machine(kind, parse_offset(kind, end), now_ms)
-    if metadata.status != IN_PROGRESS:
+        return completion.committed_machine(kind, _end_of(seen), now_ms)
+    if metadata.status not in (IN_PROGRESS, COMMITTING):
         raise StateConflict(
             f"Segment '{seen.name}' is {metadata.status}.", remedy="It is repaired by the validation pass."
         )
+    end = _end_of(seen) if metadata.status == COMMITTING else None
     found = _read_machine(seen)
-    if found is not None and found.stream_type == kind:
+    if found is not None and found.stream_type == kind and _is_of(found, end):
         return _with_living_winner(ctx, found, message, now_ms)
+    replicas, timeout_ms = _number(metadata.fields.get(REPLICAS)), seen.stream.commit_timeout_s * 1000
+    if end is not None:
+        return completion.committing_machine(kind, replicas, end, now_ms, commit_timeout_ms=timeout_ms)
     return completion.open_machine(
         kind,
-        _number(metadata.fields.get(REPLICAS)),
+        replicas,
         now_ms,
-        commit_timeout_ms=seen.stream.commit_timeout_s * 1000,
+        commit_timeout_ms=timeout_ms,
         remembered_ms=seen.remembered_ms,
         is_first_stop=message.kind is Kind.STOPPED,
+        kind=completion.PAUSELESS if seen.config.is_pauseless else completion.STANDARD,
     )
 
 
@@ -146,14 +154,19 @@ def machine_writes(seen: Observed, after: Machine | None) -> list[Write]:
     """The machine as it is to be, on condition that machine and segment are as they were read; nothing when nothing
     changed.
     """
-    path, node = paths.completion(seen.table.typed, seen.name.text), seen.machine
     if seen.segment is None or seen.metadata.status in COMPLETED_STATUSES:
-        return [] if node is None else [Delete(path, node.version)]
+        return removal(seen)
+    written = round_write(seen, after)
+    return [Check(paths.segment(seen.table.typed, seen.name.text), seen.segment.version), *written] if written else []
+
+
+def round_write(seen: Observed, after: Machine | None) -> list[Write]:
+    """The machine alone, beside a write of the segment's own record; nothing when nothing changed."""
+    path, node = paths.completion(seen.table.typed, seen.name.text), seen.machine
     record = after.to_record(seen.name.text) if after is not None else _ended(seen) if node is not None else None
     if record is None or (node is not None and node.record == record):
         return []
-    write: Write = Create(path, record) if node is None else Replace(path, record, node.version)
-    return [Check(paths.segment(seen.table.typed, seen.name.text), seen.segment.version), write]
+    return [Create(path, record) if node is None else Replace(path, record, node.version)]
 
 
 def end_write(seen: Observed) -> list[Write]:
@@ -189,13 +202,26 @@ def remove_left_machines(ctx: Context, table: TableName) -> int:
     return removed
 
 
+def _end_of(seen: Observed) -> Offset:
+    """The end offset on record. StateConflict when there is none."""
+    end = seen.metadata.fields.get(END_OFFSET)
+    if end is None:
+        raise StateConflict(f"Segment '{seen.name}' is {seen.metadata.status} and has no end offset.")
+    return parse_offset(seen.stream.type, end)
+
+
+def _is_of(machine: Machine, end: Offset | None) -> bool:
+    """Does the machine stand where the record says: a commit started at this end, or not at all?"""
+    return machine.has_started == (end is not None) and (end is None or machine.winning == end)
+
+
 def _read_machine(seen: Observed) -> Machine | None:
     if not seen.has_round or seen.machine is None or seen.machine.record is None:
         return None
     try:
         return completion.from_record(seen.machine.record)
     except RecordCorrupt as error:
-        log.warning("The round of %s begins anew: %s", seen.name, error)
+        log.warning("The round of %s begins again: %s", seen.name, error)
         return None
 
 

@@ -2,7 +2,8 @@
 
 Every message is one compare-and-set over what it was decided from, so any web process may answer any message (rule
 `any-process-answers`). A commit is one transaction: both segments' records, the ideal state and the machine's end (rule
-`one-transaction`). A repeated message finds its own trace (rule `repeats-are-harmless`).
+`one-transaction`); a pauseless one is two, its start and its end. A repeated message finds its own trace (rule
+`repeats-are-harmless`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from typing import Final
 from segments.domain.realtime import completion
 from segments.domain.realtime.commit.end import Built
 from segments.domain.realtime.commit.plan import Commit
-from segments.domain.realtime.completion import Action, Answer, Kind, Message, Status, Step
+from segments.domain.realtime.commit.start import CommitStart
+from segments.domain.realtime.completion import Action, Answer, Kind, Message, Status, Step, may_start
 from segments.domain.realtime.llc_name import LLCName, parse_llc_name
 from segments.domain.realtime.streams.stream_offset import parse_offset
 from segments.errors import InvalidInput, PinotAdminError, Rejected, SegmentCorrupt, StateConflict, Unavailable
@@ -25,6 +27,7 @@ from segments.names import REALTIME, TableName
 from segments.segmentfile.format.info import SegmentInfo, parse_info
 from segments.services.core.context import Context
 from segments.services.realtime.completion.commit_file import CommitFile, ForeignLocation, finish_left, temporary_path
+from segments.services.realtime.completion.commit_start import is_crowded, start_writes
 from segments.services.realtime.completion.completion_actions import (
     built_of,
     commit_writes,
@@ -172,7 +175,11 @@ class _Conversation:
         self._seen = seen
         message = self._message(seen)
         machine = current_machine(self._ctx, seen, message, now_ms)
-        message = replace(message, absent=absent_replicas(self._ctx, seen, machine, message))
+        message = replace(
+            message,
+            absent=absent_replicas(self._ctx, seen, machine, message),
+            is_crowded=may_start(machine, message) and is_crowded(self._ctx, seen),
+        )
         self._step = completion.step(machine, message, now_ms)
         try:
             return self._writes(seen, machine)
@@ -187,6 +194,9 @@ class _Conversation:
                 if self._file is not None:
                     self._file.stage()
                 return writes
+            case Action.START:
+                start = self._start(machine)
+                return start_writes(self._ctx, seen, start, self._step.machine, is_repeated=self._attempts > 1)
             case Action.STOP_REPLICA:
                 return [
                     *stop_writes(self._ctx, seen, self._received.instance),
@@ -207,10 +217,20 @@ class _Conversation:
         received = self._received
         assert self._built is not None  # only a commit end leads here
         assert self._file is not None
-        is_last = machine.ended_at is not None and machine.ended_at == machine.winning
         return Commit(
-            self._name, received.offset or "", self._file.url, self._built, received.rows, received.reason, is_last
+            self._name,
+            received.offset or "",
+            self._file.url,
+            self._built,
+            received.rows,
+            received.reason,
+            machine.is_end_of_partition,
         )
+
+    def _start(self, machine: completion.Machine) -> CommitStart:
+        received = self._received
+        is_last = machine.is_end_of_partition
+        return CommitStart(self._name, received.offset or "", received.rows, received.reason, is_last)
 
     def _finish(self, has_written: bool) -> None:
         """What follows the writes and may fail without harm."""
