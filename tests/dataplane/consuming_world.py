@@ -199,7 +199,7 @@ class ConsumingWorld(World):
 
     def create_realtime(
         self, *, rows: int = 1_000_000, servers: tuple[int, ...] = (1,), stream: Mapping[str, str] | None = None,
-        segments: Mapping[str, Any] | None = None, **more: Any,
+        segments: Mapping[str, Any] | None = None, is_pauseless: bool = False, **more: Any,
     ) -> str:  # fmt: skip
         """Topic, schema, config, first consuming segment; returns its name."""
         maps = {
@@ -212,7 +212,9 @@ class ConsumingWorld(World):
         config = parse_table_config({
             "tableName": "r", "tableType": "REALTIME", "tenants": {}, "tableIndexConfig": {}, "metadata": {},
             "segmentsConfig": {"timeColumnName": "ts", "replication": str(len(servers)), **(segments or {})},
-            "ingestionConfig": {"streamIngestionConfig": {"streamConfigMaps": [maps]}}, **more,
+            "ingestionConfig": {"streamIngestionConfig": {
+                "streamConfigMaps": [maps], "pauselessConsumptionEnabled": is_pauseless
+            }}, **more,
         })  # fmt: skip
         self.stream.create("topic", 1)
         self.store.create(paths.schema("r"), SCHEMA.to_record())

@@ -20,6 +20,7 @@ from segments.dataplane.server.held.held_segment import HeldSegment
 from segments.dataplane.server.held.loader import Loader
 from segments.dataplane.server.held.segment_folders import SegmentFolders
 from segments.dataplane.server.held.slots import Slot, Slots
+from segments.dataplane.server.held.unfinished import NotCommittedYet
 from segments.dataplane.server.message_reader import ForceCommit, Reload, Reset, take_requests
 from segments.dataplane.server.pending_changes import Changes, PendingChanges
 from segments.dataplane.server.reporter import Reporter
@@ -179,7 +180,7 @@ class Reconciler:
                 return
             log.info("Segment %s of %s is reset", segment, table)
             slot.end_consuming()
-            slot.error, slot.failures, slot.retry_at = "", 0, 0.0
+            slot.error, slot.failures, slot.retry_at, slot.waits_since = "", 0, 0.0, 0.0
             slot.is_forced |= slot.held is not None
         self._reporter.mark(table)
 
@@ -275,9 +276,11 @@ class Reconciler:
         self._pool.submit(self._run_load, table, name, slot, epoch)
 
     def _run_load(self, table: str, name: str, slot: Slot, epoch: int) -> None:
-        loaded, error = None, ""
+        loaded, error, wait_s = None, "", 0
         try:
             loaded = self._loader.load(table, name, slot.held, is_forced=slot.is_forced)
+        except NotCommittedYet as fault:
+            error, wait_s = str(fault), fault.wait_s
         except PinotAdminError as fault:
             error = str(fault)
             log.warning("Segment %s of %s could not be loaded: %s", name, table, error)
@@ -286,22 +289,25 @@ class Reconciler:
             log.exception("Segment %s of %s could not be loaded", name, table)
         with self._slots.locked():
             slot.is_loading = False
-            replaced = self._take_result(slot, loaded, error) if slot.epoch == epoch else loaded
+            replaced = self._take_result(slot, loaded, error, wait_s) if slot.epoch == epoch else loaded
             again, slot.load_again = slot.load_again, False
         if replaced is not None:
             replaced.release()
         self._reporter.mark(table)
         self._pending.mark(table, name if again else "")
 
-    def _take_result(self, slot: Slot, loaded: HeldSegment | None, error: str) -> HeldSegment | None:
-        """Put the outcome into the slot; returns the segment that was replaced."""
+    def _take_result(self, slot: Slot, loaded: HeldSegment | None, error: str, wait_s: int) -> HeldSegment | None:
+        """Put the outcome into the slot; returns the segment that was replaced. ``wait_s``: a copy may still come."""
+        if wait_s:
+            slot.wait_for_copy(time.monotonic(), wait_s, error)
+            return None
         if loaded is None:
             slot.error, slot.failures = error, slot.failures + 1
             pause = min(_LONGEST_RETRY_S, _FIRST_RETRY_S * 2 ** min(slot.failures - 1, 10))
             slot.retry_at = time.monotonic() + pause * (0.5 + random.random() / 2)
             return None
         slot.end_consuming()
-        slot.error, slot.failures, slot.is_forced = "", 0, False
+        slot.error, slot.failures, slot.is_forced, slot.waits_since = "", 0, False, 0.0
         before, slot.held = slot.held, loaded
         return before if before is not loaded else None
 

@@ -165,6 +165,20 @@ class Consumers:
         self._check(worker.table, worker.segment)
         return True
 
+    def seal(self, worker: Worker, held: HeldSegment) -> bool:
+        """The file takes the buffer's place for queries while its commit goes on."""
+        with self._slots.locked() as tables:
+            slot = tables.get(worker.table, {}).get(worker.segment)
+            is_wanted = slot is not None and slot.consuming is worker
+            if slot is not None and is_wanted:
+                slot.held, slot.error = held, ""
+        if not is_wanted:
+            held.release()
+            return False
+        self._report(worker.table)
+        self._let_next_in(worker)
+        return True
+
     def failed(self, worker: Worker, error: str) -> None:
         """ERROR, until somebody resets it or the segment is committed elsewhere; without an error it begins again at
         once.

@@ -138,8 +138,8 @@ class Online(Enum):
 
 @dataclass(frozen=True)
 class Committed:
-    """What the record of a committed segment says: its end, its CRC, and where it can be had (``""``:
-    from peers only).
+    """What the record of a segment says whose end is fixed: its end, its CRC, and where it can be had (``""``: from
+    peers only). Until the commit has ended, CRC and address are None.
     """
 
     end: Offset

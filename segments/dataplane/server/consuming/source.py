@@ -17,7 +17,7 @@ from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.domain.segments import segment_metadata
 from segments.domain.segments.ideal_state import CONSUMING
 from segments.domain.segments.peer_download import peers_serve
-from segments.domain.segments.segment_metadata import COMPLETED_STATUSES, SegmentMetadata
+from segments.domain.segments.segment_metadata import COMMITTING, COMPLETED_STATUSES, SegmentMetadata
 from segments.domain.tables import schema as schemas
 from segments.domain.tables import table_config as configs
 from segments.domain.tables.schema import Schema
@@ -33,7 +33,8 @@ class Source:
     """One segment to consume. ``versions`` are the zxids of config and schema: with the same ones the same rows come
     out.
 
-    ``is_done``: somebody has committed it already. ``is_paused``: nothing is to consume this partition now.
+    ``end``: where a commit that has started ends it; None while nobody knows. ``is_done``: somebody has committed it
+    already. ``is_paused``: nothing is to consume this partition now.
     ``has_others``: another replica answers queries on it. ``rows``: its row limit; ``created_ms``: the record's
     creation, which also stands for null times, so that all replicas build the same file.
     """
@@ -49,6 +50,7 @@ class Source:
     start: Offset
     rows: int
     created_ms: int
+    end: Offset | None = None
     is_done: bool = False
     is_paused: bool = False
     has_others: bool = False
@@ -111,6 +113,7 @@ def read_source(store: Store, table: str, segment: str, instance: str) -> Source
         start=_offset(stream, meta, START_OFFSET),
         rows=rows if rows > 0 else stream.flush.segment_rows or stream.flush.rows or DEFAULT_FLUSH_ROWS,
         created_ms=meta.creation_ms or 0,
+        end=_offset(stream, meta, END_OFFSET) if meta.status == COMMITTING else None,
         is_done=meta.status in COMPLETED_STATUSES,
         is_paused=pause is not None and pause.stops(name.partition, topics),
         has_others=_has_others(view, segment, instance),
@@ -118,15 +121,21 @@ def read_source(store: Store, table: str, segment: str, instance: str) -> Source
 
 
 def read_committed(store: Store, source: Source) -> Committed | None:
-    """What the record says of the committed segment; None while it is not committed. NotFound when there is no record
-    any more.
+    """What the record says of the segment's commit, as soon as its end is fixed; None before. NotFound when there is no
+    record any more.
     """
     segment = source.name.text
     node = store.get(paths.segment(source.table, segment))
     meta = segment_metadata.from_record(_record(node, f"Segment '{segment}' of table '{source.table}'"))
-    if meta.status not in COMPLETED_STATUSES or END_OFFSET not in meta.fields:
+    if meta.status not in (*COMPLETED_STATUSES, COMMITTING) or END_OFFSET not in meta.fields:
         return None
     return Committed(_offset(source.stream, meta, END_OFFSET), meta.crc, meta.download_url)
+
+
+def is_pauseless_now(store: Store, source: Source) -> bool:
+    """Does the table's config, as it is now, want its commits to start before the segment is built?"""
+    node = store.get(paths.table_config(source.table))
+    return configs.from_record(_record(node, f"Table '{source.table}'")).is_pauseless
 
 
 def _record(node: Versioned | None, what: str) -> ZNRecord:

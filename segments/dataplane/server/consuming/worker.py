@@ -10,19 +10,21 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from typing import Final
 
 from segments.dataplane.server.consuming import decisions
-from segments.dataplane.server.consuming.commit.commit import BeginAgain, Commit
+from segments.dataplane.server.consuming.commit.commit import BeginAgain, BuildFailed, Commit
 from segments.dataplane.server.consuming.decisions import Committed, Limits, Next, Online, Progress, State
 from segments.dataplane.server.consuming.losses import Losses
-from segments.dataplane.server.consuming.partition_reader import PartitionReader, RowsGone
+from segments.dataplane.server.consuming.partition_reader import PartitionReader
 from segments.dataplane.server.consuming.query_readiness import QueryReadiness
+from segments.dataplane.server.consuming.reading import Reading
 from segments.dataplane.server.consuming.shared_resources import SharedResources
 from segments.dataplane.server.consuming.source import Source, read_committed, read_source
 from segments.dataplane.server.consuming.view import View
+from segments.dataplane.server.consuming.waiting import FIRST_RETRY_S, Stopped, Waiting
 from segments.dataplane.server.consuming.worker_host import Host
+from segments.dataplane.server.held.held_segment import HeldSegment
 from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.errors import InvalidInput, PinotAdminError
 from segments.gateways import controller_protocol as protocol
@@ -30,15 +32,8 @@ from segments.gateways.controller_protocol import Report
 
 log = logging.getLogger(__name__)
 
-#: Seconds between two tries when ZooKeeper or the stream does not answer: doubling up to the longest.
-_FIRST_RETRY_S: Final = 0.05
-_LONGEST_RETRY_S: Final = 2.0
 #: Seconds between two attempts to report to the controller that this replica stopped.
 _REPORT_AGAIN_S: Final = 10.0
-
-
-class _Stopped(Exception):
-    """The worker was stopped; never leaves this module."""
 
 
 class Worker:
@@ -52,17 +47,15 @@ class Worker:
         self.table, self.segment = table, segment
         self._parts, self._host = parts, host
         self.state = State.STARTING
-        self.problem = ""
         self.source: Source | None = None
         self.intake: PartitionReader | None = None
         self.is_reported = False
         self._limit: int | None = None
         self._is_hidden = False
-        self._is_forced, self._is_online, self._is_stopped = is_forced, False, False
-        self._wake = threading.Event()
+        self._waiting = Waiting(segment, is_forced=is_forced)
+        self._commit: Commit | None = None
         self._gate: QueryReadiness | None = None
         self._losses = Losses(parts, table, segment)
-        self._retry_s = _FIRST_RETRY_S
         self._thread = threading.Thread(target=self._run, name=f"consume-{segment}", daemon=True)
 
     # For other threads
@@ -73,19 +66,19 @@ class Worker:
 
     def force(self) -> None:
         """Commit at the present offset (FORCE_COMMIT, pause)."""
-        if not self._is_forced:
-            self._is_forced = True
+        if not self._waiting.is_forced:
+            self._waiting.is_forced = True
             self._rouse()
 
     def go_online(self) -> None:
         """The ideal state says ONLINE: become the committed segment."""
-        if not self._is_online:
-            self._is_online = True
+        if not self._waiting.is_online:
+            self._waiting.is_online = True
             self._rouse()
 
     def stop(self) -> None:
         """End soon, wherever it is; a commit that runs is finished. What was read still answers."""
-        self._is_stopped = True
+        self._waiting.is_stopped = True
         self._rouse()
 
     def join(self, timeout_s: float) -> bool:
@@ -102,6 +95,11 @@ class Worker:
         return View(self.segment, intake.segment.snapshot(), self._limit)
 
     @property
+    def problem(self) -> str:
+        """Why nothing is read just now, empty when all is well."""
+        return self._waiting.problem
+
+    @property
     def is_over(self) -> bool:
         """Will nothing more come of it? Then what was committed elsewhere has to be downloaded."""
         return self.state.is_final
@@ -111,7 +109,9 @@ class Worker:
         """Can no replica's row behind the committed end be shown with the next segment's? One that is downloaded is not
         here yet.
         """
-        return self.state in (State.CATCHING_UP, State.RETAINING, State.RETAINED, State.COMMITTED)
+        return self.state in (State.CATCHING_UP, State.RETAINING, State.RETAINED, State.COMMITTED) or (
+            self._commit is not None and self._commit.has_started
+        )
 
     @property
     def is_reading(self) -> bool:
@@ -120,11 +120,10 @@ class Worker:
 
     def let_in(self) -> None:
         """The segment before this one is settled: nothing may keep this one from being reported."""
-        if self.intake is not None:
-            self._report_if_open(self.intake)
+        self._report_if_open()
 
     def _rouse(self) -> None:
-        self._wake.set()
+        self._waiting.end()
         intake = self.intake
         if intake is not None:
             intake.wake()
@@ -134,7 +133,7 @@ class Worker:
     def _run(self) -> None:
         try:
             self._live()
-        except _Stopped:
+        except Stopped:
             log.info("Segment %s of %s is not consumed here any more", self.segment, self.table)
         except BeginAgain:
             log.warning("Segment %s of %s begins again with the row limit on record", self.segment, self.table)
@@ -154,74 +153,80 @@ class Worker:
             self._set(State.DISCARDED)
             return
         self.intake = self._host.take_ahead(source) or PartitionReader(source, source.start, self._parts.streams)
-        self._is_forced = self._is_forced or source.is_paused
+        self._waiting.is_forced |= source.is_paused
         self._set(State.CONSUMING)
         self._gate = QueryReadiness(self._parts, source, lambda: self._host.is_before_settled(self))
-        self._report_if_open(self.intake)
-        commit = Commit(self._parts, source, self.intake, self.report)
+        self._report_if_open()
+        reading = Reading(self._parts, self.intake, self._losses, self._waiting, self._report_if_open)
+        commit = self._commit = Commit(self._parts, source, self.intake, self.report, self._seal)
         try:
-            self._complete(commit, self._consume(source, self.intake), self.intake)
+            self._complete(commit, reading, self._consume(source, self.intake, reading), self.intake)
         finally:
             commit.close()
 
     def _open(self) -> Source:
         """The record, however long ZooKeeper takes to answer."""
-        retry_s = _FIRST_RETRY_S
+        retry_s = FIRST_RETRY_S
         while True:
-            self._check()
+            self._waiting.check()
             try:
                 source = read_source(self._parts.store, self.table, self.segment, self._parts.instance)
-                self.problem = ""
+                self._waiting.problem = ""
                 return source
             except PinotAdminError as error:
                 if error.permanent:
                     raise
-                retry_s = self._wait_after(error, retry_s)
+                retry_s = self._waiting.after(error, retry_s)
 
-    def _consume(self, source: Source, intake: PartitionReader) -> str | None:
-        """Read until the segment is full or ends for another reason; None: it went ONLINE meanwhile."""
+    def _consume(self, source: Source, intake: PartitionReader, reading: Reading) -> str | None:
+        """Read until the segment is full or ends for another reason; None: it went ONLINE meanwhile, or its end was
+        fixed before and is reached.
+        """
+        while source.end is not None and intake.offset < source.end and not self._waiting.is_online:
+            reading.read(self._parts.settings.fetch_messages, 1000, stop=source.end)
         settings, now_ms = self._parts.settings, self._parts.now_ms
         limits = Limits.of(
             rows=source.rows, created_ms=source.created_ms, flush_ms=source.stream.flush.time_ms,
             bytes_=settings.segment_bytes, now_ms=now_ms(),
         )  # fmt: skip
-        while not self._is_online:
-            progress = Progress(intake.segment.rows, intake.messages, intake.segment.bytes, is_forced=self._is_forced)
+        while source.end is None and not self._waiting.is_online:
+            is_forced = self._waiting.is_forced
+            progress = Progress(intake.segment.rows, intake.messages, intake.segment.bytes, is_forced=is_forced)
             reason = decisions.stop_reason(limits, progress, now_ms())
             if reason is not None:
                 log.info("Segment %s ends at %s with %d rows: %s", self.segment, intake.offset, progress.rows, reason)
                 return reason
-            self._read(intake, limits.rows - progress.rows, limits.until_ms - now_ms())
+            reading.read(limits.rows - progress.rows, limits.until_ms - now_ms())
         return None
 
-    def _complete(self, commit: Commit, reason: str | None, intake: PartitionReader) -> None:
+    def _complete(self, commit: Commit, reading: Reading, reason: str | None, intake: PartitionReader) -> None:
         """Ask the controller what to do until the segment is in its final state."""
         holds, ended_by = 0, reason
         self._hand_over(intake, reason)
         while True:
-            self._check()
-            self._report_if_open(intake)
-            if self._is_online:
-                return self._become_online(commit, intake)
+            self._waiting.check()
+            self._report_if_open()
+            if self._waiting.is_online and not commit.is_under_way:
+                return self._become_online(commit, reading, intake)
             self._set(State.HOLDING)
             answer = self._parts.controller.consumed(self.report(reason))
             match decisions.next_step(answer.status, intake.offset, self._offset(answer.offset)):
                 case Next.CATCH_UP:
                     reason, holds = None, holds + 1
-                    if not self._catch_up(intake, self._offset(answer.offset), self._parts.settings.catch_up_s):
-                        self._pause(decisions.hold_pause_s(holds))
+                    if not self._catch_up(reading, self._offset(answer.offset)):
+                        self._waiting.pause(decisions.hold_pause_s(holds))
                 case Next.COMMIT:
-                    if self._commit(commit, answer.build_time_s, ended_by):
+                    if self._commit_here(commit, intake, answer.build_time_s, ended_by):
                         return None
                     holds += 1
-                    self._pause(decisions.hold_pause_s(holds))
+                    self._waiting.pause(decisions.hold_pause_s(holds))
                 case Next.KEEP:
-                    return self._become_online(commit, intake)
+                    return self._become_online(commit, reading, intake)
                 case Next.DISCARD:
                     return self._discard(intake, self._committed())
                 case Next.HOLD:
                     holds += 1
-                    self._pause(decisions.hold_pause_s(holds))
+                    self._waiting.pause(decisions.hold_pause_s(holds))
 
     def _hand_over(self, intake: PartitionReader, reason: str | None) -> None:
         """The connection is free for the partition's next segment; after a full one that is read at once."""
@@ -237,23 +242,40 @@ class Worker:
 
     # Ends
 
-    def _commit(self, commit: Commit, build_time_s: int, reason: str | None) -> bool:
+    def _commit_here(self, commit: Commit, intake: PartitionReader, build_time_s: int, reason: str | None) -> bool:
+        """Commit it; True when nothing more is to be done here."""
         self._set(State.COMMITTING)
         try:
             held = commit.run(build_time_s, reason)
         except OSError as error:  # a full disk, say: the rows stay where they are until there is room
             log.warning("Segment %s can not be written now: %s", self.segment, error)
-            self.problem = str(error)
+            self._waiting.problem = str(error)
             return False
+        except BuildFailed as error:
+            if not commit.has_started:
+                raise
+            self._leave_to_others(intake, error)
+            return True
         if held is None:
             return False
-        self.problem = ""
+        self._waiting.problem = ""
         self._host.install(self, held)
         self._set(State.COMMITTED)
         return True
 
-    def _become_online(self, commit: Commit, intake: PartitionReader) -> None:
-        """The segment is committed: be its copy, by building, by reading on and building, or by a download."""
+    def _seal(self, held: HeldSegment) -> None:
+        """The file that is being committed answers already, in place of the rows that it was built of."""
+        self._host.seal(self, held)
+
+    def _leave_to_others(self, intake: PartitionReader, error: BuildFailed) -> None:
+        """Its commit has started, and it can not be built here: these rows answer until another copy is found."""
+        log.error("%s", error)
+        self._waiting.problem = str(error)
+        self._parts.controller.stopped(self.report(type(error).__name__))
+        self._discard(intake, self._committed())
+
+    def _become_online(self, commit: Commit, reading: Reading, intake: PartitionReader) -> None:
+        """The segment's end is fixed: be its copy, by building, by reading on and building, or by a download."""
         committed = self._committed()
         source = intake.source
         if committed is None:
@@ -266,10 +288,7 @@ class Worker:
             )  # fmt: skip
             match step:
                 case Online.CATCH_UP:
-                    may_catch_up = (
-                        self._catch_up(intake, committed.end, self._parts.settings.catch_up_s)
-                        and intake.offset == committed.end
-                    )
+                    may_catch_up = self._catch_up(reading, committed.end) and intake.offset == committed.end
                 case Online.DOWNLOAD:
                     return self._discard(intake, committed)
                 case Online.BUILD:
@@ -287,23 +306,9 @@ class Worker:
             self._is_hidden = self._limit is None
         self._set(State.DISCARDED)
 
-    def _catch_up(self, intake: PartitionReader, to: Offset | None, patience_s: float) -> bool:
-        """Read exactly up to ``to``; False when that did not come about within this time."""
+    def _catch_up(self, reading: Reading, to: Offset | None) -> bool:
         self._set(State.CATCHING_UP)
-        until = time.monotonic() + patience_s
-        while to is not None and intake.offset < to:
-            if time.monotonic() >= until:
-                log.warning(
-                    "Segment %s does not reach %s, it stands at %s: %s", self.segment, to, intake.offset, self.problem
-                )
-                break
-            try:
-                self._read(intake, self._parts.settings.fetch_messages, 1000, stop=to)
-            except RowsGone as error:
-                log.warning("Segment %s does not reach %s: %s", self.segment, to, error)
-                break
-        intake.rest()
-        return to is None or intake.offset >= to
+        return reading.up_to(to, self._parts.settings.catch_up_s)
 
     def _fail(self, error: Exception) -> None:
         """ERROR here, reported to the controller until it answers, so that the others do not wait for this replica."""
@@ -312,63 +317,35 @@ class Worker:
         self._host.failed(self, text)
         if self.source is None:
             return
-        while not (self._is_stopped or self._is_online):
+        while not (self._waiting.is_stopped or self._waiting.is_online):
             if self._parts.controller.stopped(self.report(type(error).__name__)).status == protocol.PROCESSED:
                 return
-            self._pause(_REPORT_AGAIN_S)
+            self._waiting.pause(_REPORT_AGAIN_S)
 
     # Steps
 
-    def _read(self, intake: PartitionReader, room: int, left_ms: int, *, stop: Offset | None = None) -> None:
-        self._check()
-        settings = self._parts.settings
-        timeout_s = min(
-            settings.fetch_s,
-            intake.source.stream.fetch_timeout_ms / 1000,
-            left_ms / 1000 if left_ms > 0 else settings.fetch_s,
-        )
-        try:
-            intake.read(min(settings.fetch_messages, room), timeout_s, stop=stop)
-        except PinotAdminError as error:
-            if error.permanent or isinstance(error, RowsGone):
-                raise
-            self._retry_s = self._wait_after(error, self._retry_s)
-            return
-        self._retry_s, self.problem = _FIRST_RETRY_S, ""
-        self._losses.note(intake)
-        intake.set_aside.hand_over(self._parts.set_aside, intake.source)
-        self._report_if_open(intake)
-
-    def _wait_after(self, error: PinotAdminError, retry_s: float) -> float:
-        """Wait, and return how long to wait next time."""
-        if self.problem != str(error):
-            log.warning("Segment %s waits: %s", self.segment, error)
-        self.problem = str(error)
-        self._pause(retry_s)
-        return min(_LONGEST_RETRY_S, retry_s * 2)
-
-    def _report_if_open(self, intake: PartitionReader) -> None:
+    def _report_if_open(self) -> None:
         """A replica that begins again while another answers is no help before it has read what is there (rule
         `never-backwards`).
         """
-        gate = self._gate
-        if gate is not None and gate.is_open(intake.offset):
+        gate, intake = self._gate, self.intake
+        if gate is not None and intake is not None and gate.is_open(intake.offset):
             self._gate, self.is_reported = None, True
             self._host.changed(self)
 
     def _committed(self) -> Committed | None:
-        """What was committed; None when the record does not say (yet)."""
+        """What is or will be committed; None when the record does not say (yet)."""
         assert self.source is not None
-        retry_s = _FIRST_RETRY_S
+        retry_s = FIRST_RETRY_S
         while True:
-            self._check()
+            self._waiting.check()
             try:
                 return read_committed(self._parts.store, self.source)
             except PinotAdminError as error:
                 if error.permanent:
                     log.warning("Segment %s: %s", self.segment, error)
                     return None
-                retry_s = self._wait_after(error, retry_s)
+                retry_s = self._waiting.after(error, retry_s)
 
     def report(self, reason: str | None = None) -> Report:
         """The message about this segment as it stands."""
@@ -387,11 +364,3 @@ class Worker:
 
     def _set(self, state: State) -> None:
         self.state = state
-
-    def _pause(self, seconds: float) -> None:
-        self._wake.wait(seconds)
-        self._wake.clear()
-
-    def _check(self) -> None:
-        if self._is_stopped:
-            raise _Stopped

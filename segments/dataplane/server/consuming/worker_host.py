@@ -24,6 +24,9 @@ class Host(Protocol):
     def install(self, worker: Worker, held: HeldSegment) -> bool:
         """The committed file answers from now on; False: nobody wants it any more."""
 
+    def seal(self, worker: Worker, held: HeldSegment) -> bool:
+        """The file that is about to be committed answers from now on, the worker goes on; False: nobody wants it."""
+
     def failed(self, worker: Worker, error: str) -> None:
         """It can not go on; ``error`` says why. Without one: the segment has to begin again."""
 

@@ -17,8 +17,9 @@ from segments.dataplane.server.held.download import Downloader
 from segments.dataplane.server.held.held_segment import HeldSegment
 from segments.dataplane.server.held.peers import Peers
 from segments.dataplane.server.held.segment_folders import SegmentFolders
+from segments.dataplane.server.held.unfinished import NotCommittedYet, UnfinishedCommits
 from segments.domain.segments import segment_metadata
-from segments.domain.segments.segment_metadata import SegmentMetadata
+from segments.domain.segments.segment_metadata import COMMITTING, SegmentMetadata
 from segments.errors import NotFound, PinotAdminError, SegmentCorrupt, Unavailable
 from segments.segmentfile import SegmentReader, compute_crc, extract_tar, read_info
 from segments.store import paths
@@ -46,19 +47,20 @@ class Loader:
         self._store, self._folders, self._downloader, self._cache = store, folders, downloader, cache
         self._peers = peers
         self._max_bytes = max_bytes
+        self._unfinished = UnfinishedCommits(store, folders, downloader, peers, cache, max_bytes)
         self._sleep = sleep
 
     def load(self, table: str, segment: str, held: HeldSegment | None, *, is_forced: bool = False) -> HeldSegment:
         """The segment as its record wants it now; ``held`` itself when that is still right.
 
         Every try reads the record again: a refresh may have changed file and CRC in between. Raises the last
-        PinotAdminError.
+        PinotAdminError, NotCommittedYet at once.
         """
         for pause in (*_PAUSES_S, None):
             try:
                 return self._try(table, segment, held, is_forced=is_forced)
             except PinotAdminError as error:
-                if pause is None:
+                if pause is None or isinstance(error, NotCommittedYet):
                     raise
                 log.info("Segment %s of %s could not be loaded yet: %s", segment, table, error)
                 self._sleep(pause)
@@ -67,6 +69,8 @@ class Loader:
     def _try(self, table: str, segment: str, held: HeldSegment | None, *, is_forced: bool) -> HeldSegment:
         meta = self._metadata(table, segment)
         crc = meta.crc
+        if meta.status == COMMITTING:
+            return held if held is not None else self._unfinished.load(table, segment, meta)
         if crc is None:
             raise SegmentCorrupt(f"The record of segment '{segment}' has no CRC.", remedy="Upload it again.")
         if held is not None and held.crc == crc and not is_forced:

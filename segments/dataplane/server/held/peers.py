@@ -41,11 +41,11 @@ class Peers:
         self._store, self._instance, self._default = store, instance, default_scheme
         self._shuffle = shuffle
 
-    def urls(self, table: str, segment: str, crc: int, *, only_copy: bool) -> list[str]:
+    def urls(self, table: str, segment: str, crc: int | None, *, only_copy: bool) -> list[str]:
         """Where to ask, in random order; [] when the table does not allow peers or nobody has it.
 
-        ``only_copy``: the record says that nobody but servers has it, so a REALTIME table needs no scheme of its own to
-        say so.
+        ``crc``: of the version that is wanted, None when nobody knows it yet; ``only_copy``: the record says that
+        nobody but servers has it, so a REALTIME table needs no scheme of its own to say so.
         """
         if not (self._is_allowed(table) or (only_copy and split_table_name(table)[1] == REALTIME)):
             return []
@@ -56,7 +56,8 @@ class Peers:
             i for i, state in row.items() if state == ONLINE and i != self._instance and i in live and i in known
         )
         self._shuffle(holders)
-        path = f"/segments/{quote(table, safe='')}/{quote(segment, safe='')}?crc={crc}&compression={LZ4}"
+        path = f"/segments/{quote(table, safe='')}/{quote(segment, safe='')}?compression={LZ4}"
+        path += f"&crc={crc}" if crc is not None else ""
         return [f"{known[i].admin_url}{path}" for i in holders]
 
     def _is_allowed(self, table: str) -> bool:

@@ -6,12 +6,15 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import pyarrow as pa
 
 from segments.dataplane.server.held.held_segment import HeldSegment
 from segments.domain.segments.ideal_state import CONSUMING, ERROR, OFFLINE, ONLINE
+
+#: Seconds between two searches for a copy of a segment that is being committed; its end is heard of at once.
+_WAIT_POLL_S: Final = 2.0
 
 
 class Answering(Protocol):
@@ -60,7 +63,8 @@ class Slot:
 
     ``epoch`` grows when a dropped segment comes back: what was held or is still loading may be another file of that
     name and counts no more. ``error`` says why the last load failed; beside a held segment it means that a refresh
-    failed and the old one still serves.
+    failed and the old one still serves. ``waits_since``: since when a copy is waited for of a segment that is being
+    committed; 0 when none is.
     """
 
     wanted: str | None
@@ -73,12 +77,21 @@ class Slot:
     load_again: bool = False
     is_forced: bool = False
     dropped_at: float = 0.0
+    waits_since: float = 0.0
     epoch: int = 0
 
     @property
     def is_failed(self) -> bool:
         """Is the last load to be tried again?"""
-        return self.wanted == ONLINE and bool(self.error) and not self.is_loading
+        return self.wanted == ONLINE and (bool(self.error) or self.waits_since > 0) and not self.is_loading
+
+    def wait_for_copy(self, now: float, wait_s: float, error: str) -> None:
+        """No copy of what is being committed is to be had yet; that is an error only after so many seconds."""
+        self.waits_since = self.waits_since or now
+        is_over = now - self.waits_since >= wait_s
+        self.error = error if is_over else ""
+        left_s = _WAIT_POLL_S if is_over else min(_WAIT_POLL_S, self.waits_since + wait_s - now)
+        self.retry_at = now + left_s
 
     @property
     def is_to_hold(self) -> bool:
@@ -90,7 +103,7 @@ class Slot:
     def come_back(self) -> None:
         """A dropped segment is wanted again: load it again (a correct copy on disk is reused)."""
         self.end_consuming()
-        self.held, self.error, self.failures = None, "", 0
+        self.held, self.error, self.failures, self.waits_since = None, "", 0, 0.0
         self.load_again = self.is_loading
         self.epoch += 1
 
@@ -180,12 +193,12 @@ class Slots:
             }
 
     def consuming(self, table: str) -> dict[str, Growing]:
-        """What of the table is being consumed."""
+        """What of the table is being consumed, and not a file yet."""
         with self._lock:
             return {
                 n: s.consuming
                 for n, s in self._tables.get(table, {}).items()
-                if s.wanted is not None and s.consuming is not None
+                if s.wanted is not None and s.consuming is not None and s.held is None
             }
 
     def errors(self, table: str) -> Mapping[str, str]:

@@ -26,6 +26,7 @@ DEFAULT_INITIAL_ROWS: Final = 100_000
 DEFAULT_FETCH_TIMEOUT_MS: Final = 5_000
 DEFAULT_CONNECTION_TIMEOUT_MS: Final = 30_000
 DEFAULT_COMMIT_TIMEOUT_S: Final = 120
+DEFAULT_DOWNLOAD_WAIT_S: Final = 600
 
 _TYPES: Final = ("kafka", "redis", "memory")
 _FLUSH: Final = "realtime.segment.flush."
@@ -67,8 +68,8 @@ class FlushThresholds:
 
 @dataclass(frozen=True)
 class StreamConfig:
-    """One stream of a table. ``index`` is its position in ``streamConfigMaps``, ``raw`` the map as given (values as
-    text).
+    """One stream of a table. ``download_wait_s``: how long servers wait for a copy of a segment that is being
+    committed. ``index`` is its position in ``streamConfigMaps``, ``raw`` the map as given (values as text).
 
     ``properties`` go to the stream's client as they are: ``stream.<type>.consumer.prop.*`` and every key that is no key
     of Pinot's, such as ``security.protocol``.
@@ -85,6 +86,7 @@ class StreamConfig:
     connection_timeout_ms: int
     properties: Mapping[str, str]
     raw: Mapping[str, str]
+    download_wait_s: int = DEFAULT_DOWNLOAD_WAIT_S
 
     def option(self, name: str, default: str | None = None) -> str | None:
         """The value of ``stream.<type>.<name>``."""
@@ -169,6 +171,11 @@ def parse_stream_config(given: Mapping[str, Any], index: int = 0) -> StreamConfi
         connection_timeout_ms=_lenient(raw, prefix + "connection.timeout.millis", DEFAULT_CONNECTION_TIMEOUT_MS),
         properties=_client_properties(raw, prefix),
         raw=raw,
+        download_wait_s=_lenient(
+            raw,
+            "realtime.segment.pauseless.download.timeoutSeconds",
+            60 * _lenient(raw, "segmentDownloadTimeoutMinutes", DEFAULT_DOWNLOAD_WAIT_S // 60),
+        ),
     )
 
 
