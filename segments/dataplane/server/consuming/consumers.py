@@ -191,11 +191,15 @@ class Consumers:
         self._report(worker.table)
 
     def read_ahead(self, intake: PartitionReader) -> None:
-        """Read on behind a full segment, unless that is done already."""
+        """Read on behind a full segment, unless that is done already, or the next one reads itself: it may have begun
+        while this one still caught up with its committer.
+        """
         source, settings = intake.source, self._parts.settings
+        place = source.table, source.name.partition
         with self._lock:
-            old = self._ahead.get((source.table, source.name.partition))
-        if self._is_stopped or (old is not None and old.begins_behind(intake)):
+            old = self._ahead.get(place)
+            has_next = source.name.sequence + 1 in self._latest.get(place, {})
+        if self._is_stopped or has_next or (old is not None and old.begins_behind(intake)):
             return
         try:
             behind = intake.behind()
@@ -208,9 +212,9 @@ class Consumers:
         )
         tails.put(intake, intake.segment.rows, behind)
         self._drop_ahead(source.table, source.name.partition)
-        with self._lock:
-            self._ahead[source.table, source.name.partition] = ahead
-        ahead.start()
+        with self._lock:  # the next segment may take it at once
+            ahead.start()
+            self._ahead[place] = ahead
 
     def take_ahead(self, source: Source) -> PartitionReader | None:
         """The rows that were read ahead for this segment, if they are its rows."""

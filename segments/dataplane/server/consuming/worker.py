@@ -15,10 +15,10 @@ from typing import Final
 from segments.dataplane.server.consuming import decisions
 from segments.dataplane.server.consuming.commit.commit import BeginAgain, BuildFailed, Commit
 from segments.dataplane.server.consuming.decisions import Committed, Limits, Next, Online, Progress, State
-from segments.dataplane.server.consuming.losses import Losses
 from segments.dataplane.server.consuming.partition_reader import PartitionReader
 from segments.dataplane.server.consuming.query_readiness import QueryReadiness
-from segments.dataplane.server.consuming.reading import Reading
+from segments.dataplane.server.consuming.reading.losses import Losses
+from segments.dataplane.server.consuming.reading.patient_reading import Reading
 from segments.dataplane.server.consuming.shared_resources import SharedResources
 from segments.dataplane.server.consuming.source import Source, read_committed, read_source
 from segments.dataplane.server.consuming.view import View

@@ -6,8 +6,8 @@ import logging
 import time
 from collections.abc import Callable
 
-from segments.dataplane.server.consuming.losses import Losses
 from segments.dataplane.server.consuming.partition_reader import PartitionReader, RowsGone
+from segments.dataplane.server.consuming.reading.losses import Losses
 from segments.dataplane.server.consuming.shared_resources import SharedResources
 from segments.dataplane.server.consuming.waiting import FIRST_RETRY_S, Waiting
 from segments.domain.realtime.streams.stream_offset import Offset
