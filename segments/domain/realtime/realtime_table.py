@@ -26,9 +26,8 @@ def check_realtime(config: TableConfig) -> tuple[StreamConfig, ...]:
 
 
 def _check_pauseless(config: TableConfig, streams: tuple[StreamConfig, ...]) -> None:
-    """What Pinot asks of a pauseless table. It commits by the standard protocol here: servers read on behind a segment
-    that is being committed and answer queries with those rows, so nothing pauses either way; the COMMITTING state of
-    pauseless commits come with their repair.
+    """What Pinot asks of a pauseless table: replicas that fall behind must find the file before it is in the deep store,
+    so servers have to serve it to one another.
     """
     if not config.is_pauseless:
         return

@@ -181,7 +181,7 @@ def test_a_lost_message_or_reply_delays_a_commit_and_nothing_else(
     world.start_server(2)
     world.send(150)
     done(world, segment)
-    assert lost.is_set()
+    poll(lost.is_set, what="the loss")
     world.settled()
     for number in (1, 2):
         world.exact(number)

@@ -137,7 +137,7 @@ def test_configs_that_can_not_work_are_refused_by_key(tmp_path: Path, change: di
     assert tables.list_tables(world.ctx) == []
 
 
-def test_a_pauseless_table_is_taken_and_consumes_as_any_other(tmp_path: Path) -> None:
+def test_a_pauseless_table_of_one_replica_needs_no_peers_and_consumes_as_any_other(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path, streaming={"pauselessConsumptionEnabled": True}, replication=1)
     assert {world.fields(s)["segment.realtime.status"] for s in world.consuming} == {"IN_PROGRESS"}
     assert len(world.consuming) == 2

@@ -1,4 +1,5 @@
-"""The pauseless completion protocol: where it differs from the standard one (rule `completion-table`).
+"""The pauseless completion protocol: where it differs from the standard one (rules `completion-table` and
+`fixed-end`).
 
 A commit starts before the segment is built, and its start is on record: COMMITTING, with the end offset. From then on
 the end never changes and the round never ends without a commit. Replicas at the end keep what they have; the committer
