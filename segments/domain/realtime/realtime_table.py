@@ -26,8 +26,8 @@ def check_realtime(config: TableConfig) -> tuple[StreamConfig, ...]:
 
 
 def _check_pauseless(config: TableConfig, streams: tuple[StreamConfig, ...]) -> None:
-    """What Pinot asks of a pauseless table: replicas that fall behind must find the file before it is in the deep store,
-    so servers have to serve it to one another.
+    """What Pinot asks of a pauseless table: replicas that fall behind must find the file before it is in the deep
+    store, so servers have to serve it to one another.
     """
     if not config.is_pauseless:
         return
