@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from unfold.decorators import action
 
-from segments.admin import table_changes
+from segments.admin import reingestion, table_changes
 from segments.admin.confirmation import Change, confirm
 from segments.admin.readonly import ReadOnlyAdmin, segment_count
 from segments.models import Cluster, ConsumingSegment, LineageEntry, Segment, Table
@@ -144,9 +144,35 @@ class SegmentAdmin(ReadOnlyAdmin):
         "total_docs",
         "size_bytes",
     ]
-    list_filter = ["is_visible", "status", "table"]
+    list_filter = [reingestion.BrokenFilter, "is_visible", "status", "table"]
     list_select_related = ["table"]
     search_fields = ["name"]
+    readonly_fields = ["reingestion"]
+    actions: ClassVar[list[str] | None] = ["reingest_selected"]
+    actions_row = ["reingest"]
+    actions_detail = ["reingest"]
+
+    @admin.display(description="Reingestion")
+    def reingestion(self, segment: Segment) -> str:
+        """How far the latest one is."""
+        return reingestion.progress(segment) or "-"
+
+    @action(description="Reingest…", url_path="reingest", icon="replay")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def reingest(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """Read its rows from the stream again, where no server has them."""
+        segment = get_object_or_404(self.get_queryset(request).select_related("table__cluster"), pk=object_id)
+        return confirm(request, self, [segment.table], reingestion.reingest([segment]))
+
+    @admin.action(description="Reingest selected segments…")
+    def reingest_selected(self, request: HttpRequest, rows: QuerySet[Segment]) -> HttpResponse:
+        """Those of them that are broken."""
+        segments = list(rows.select_related("table__cluster"))
+        hold: dict[str, list[Any]] = {
+            "action": ["reingest_selected"],
+            ACTION_CHECKBOX_NAME: [s.pk for s in segments],
+        }
+        tables = list({s.table.pk: s.table for s in segments}.values())
+        return confirm(request, self, tables, reingestion.reingest(segments), hold)
 
 
 @admin.register(ConsumingSegment)
@@ -170,8 +196,8 @@ class ConsumingSegmentAdmin(ReadOnlyAdmin):
     list_filter = ["table"]
     list_select_related = ["table"]
     search_fields = ["name", "table__name"]
-    actions_detail = ["pause", "resume", "force_commit"]
-    actions_row = ["pause", "resume", "force_commit"]
+    actions_detail = ["pause", "resume", "force_commit", "reingest"]
+    actions_row = ["pause", "resume", "force_commit", "reingest"]
 
     @admin.display(description="State")
     def state(self, segment: ConsumingSegment) -> str:
@@ -192,6 +218,11 @@ class ConsumingSegmentAdmin(ReadOnlyAdmin):
     def force_commit(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Commit the consuming segments of its table."""
         return self._ask(request, object_id, table_changes.commit)
+
+    @action(description="Reingest broken segments…", url_path="reingest", icon="replay")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def reingest(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """Read the segments of its table again that no server has."""
+        return self._ask(request, object_id, lambda tables: reingestion.reingest_broken(tables[0]))
 
     def _ask(self, request: HttpRequest, object_id: int, change: Callable[[list[Table]], Change]) -> HttpResponse:
         # Also of one that was committed since the list was shown: what is changed is its table.

@@ -11,7 +11,7 @@ from segments.console.operation import Operation, operation_page
 from segments.console.views.access import audit, login, tokens
 from segments.console.views.clusters import clusters, health, minion_tasks, servers
 from segments.console.views.push import push_blocked, push_report, pushes
-from segments.console.views.realtime import consumption
+from segments.console.views.realtime import consumption, reingestion, sequence_deletion
 from segments.console.views.realtime.set_aside import actions as set_aside_actions
 from segments.console.views.realtime.set_aside import messages as set_aside_messages
 from segments.console.views.replacement import checks, entry, lineage, pins, rollback
@@ -40,6 +40,13 @@ _pages = [
     button("tables/<str:typed>/consumption/pause/", consumption.PAUSE_IT, name="pause"),
     button("tables/<str:typed>/consumption/resume/", consumption.RESUME, name="resume"),
     button("tables/<str:typed>/consumption/commit/", consumption.COMMIT, name="commit"),
+    button("tables/<str:typed>/consumption/reingest/", reingestion.REINGEST, name="reingest"),
+    button(
+        "tables/<str:typed>/consumption/reingest/<str:segment>/cancel/", reingestion.CANCEL, name="cancel_reingestion"
+    ),
+    button(
+        "tables/<str:typed>/consumption/delete-from/<str:segment>/", sequence_deletion.DELETE_FROM, name="delete_from"
+    ),
     path("tables/<str:typed>/consumption/set-aside/", set_aside_messages.message_list, name="set_aside"),
     path("tables/<str:typed>/consumption/set-aside/export/", set_aside_messages.download, name="set_aside_export"),
     button("tables/<str:typed>/consumption/set-aside/replay/", set_aside_actions.REPLAY, name="replay_set_aside"),

@@ -29,6 +29,10 @@ _MARKS: Final = {
     "FAILED": _BAD,
     "CANCELLED": ("idle", "cross"),
     "BLOCKED": _WARN,
+    # reingestions
+    "READING": _BUSY,
+    "BUILDING": _BUSY,
+    "UPLOADING": _BUSY,
     # checks
     "passed": _OK,
     "warned": _WARN,

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.realtime.commit.fields import END_OFFSET, START_OFFSET
 from segments.domain.realtime.llc_name import partition_of
 from segments.domain.realtime.pause import consuming_segments, pause_of
 from segments.domain.realtime.sequence_deletion import plan_deletion
-from segments.errors import InvalidInput, PreconditionFailed
+from segments.domain.realtime.streams.stream_config import stream_configs
+from segments.errors import InvalidInput, PinotAdminError, PreconditionFailed
 from segments.names import REALTIME, TableName, split_table_name
 from segments.services.core.context import Actor, Context
 from segments.services.realtime.realtime_state import read_ideal
+from segments.services.realtime.stream_facts import StreamFacts, stream_facts
 from segments.services.segments import deletion
+from segments.services.segments.segments import read_records
+from segments.services.tables.table_record import read_table_config
 
 
 def delete_from_sequence(
@@ -46,6 +52,42 @@ def delete_from_sequence(
         "message": would if dry_run else f"Deleted {len(doomed)} segments.",
         "partitions": {str(p): plan[p].to_json() for p in sorted(plan)},
     }
+
+
+@dataclass(frozen=True)
+class Reread:
+    """What a deletion from a sequence number on takes from one partition, and what a resume would read again.
+
+    ``segments`` by sequence; offsets as text, ``end`` exclusive, "" while the last one consumes; ``missing``: what the
+    stream has lost of it, None: nothing, or it was not asked; ``problem``: why it is not known.
+    """
+
+    partition: int
+    segments: Sequence[str]
+    start: str
+    end: str
+    missing: tuple[str, str] | None = None
+    problem: str = ""
+
+
+def preview_rereading(ctx: Context, table: TableName, segments: Sequence[str]) -> list[Reread]:
+    """Per partition what would go and be read again; nothing is changed. NotFound for an unknown table."""
+    ideal = read_ideal(ctx, table).record
+    plan = plan_deletion(list(ideal.maps) if ideal else [], segments)
+    with stream_facts(ctx, stream_configs(read_table_config(ctx, table))) as facts:
+        return [_reread(ctx, table, facts, p, plan[p].segments) for p in sorted(plan)]
+
+
+def _reread(ctx: Context, table: TableName, facts: StreamFacts, partition: int, names: Sequence[str]) -> Reread:
+    records = read_records(ctx, table, [names[0], names[-1]])
+    start, end = records[names[0]].fields.get(START_OFFSET, ""), records[names[-1]].fields.get(END_OFFSET, "")
+    found = Reread(partition, names, start, end)
+    try:
+        last = facts.parse(partition, end) if end else facts.latest(partition)
+        lost = facts.lost(partition, facts.parse(partition, start), last)
+    except PinotAdminError as error:
+        return replace(found, problem=str(error))
+    return found if lost is None else replace(found, missing=(lost[0].text, lost[1].text))
 
 
 def _check_paused(ideal: ZNRecord, table: TableName, plan: Mapping[int, object], doomed: Collection[str]) -> None:

@@ -17,6 +17,7 @@ from segments.console.access import OPERATE, may, page
 from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.presenters.consumption import HEIGHT, WIDTH, gaps, lines
 from segments.console.views.realtime.realtime_table import realtime, realtime_table
+from segments.console.views.realtime.reingestion import Line, broken_lines
 from segments.console.views.tables.tables import head
 from segments.domain.pinot.version import FORCE_COMMIT, FORCE_COMMIT_SELECT, PAUSE, PAUSE_PARTITIONS
 from segments.domain.realtime.force_commit import BatchSettings
@@ -37,7 +38,16 @@ from segments.store.records.data_loss import read_data_loss
 #: Seconds between two reads; a real Pinot is asked less often.
 _EVERY_S: Final = 2
 _EVERY_PINOT_S: Final = 10
-_ACTIONS: Final = ("pauseConsumption", "resumeConsumption", "pausePartitions", "resumePartitions", "forceCommit")
+_ACTIONS: Final = (
+    "pauseConsumption",
+    "resumeConsumption",
+    "pausePartitions",
+    "resumePartitions",
+    "forceCommit",
+    "reingestSegment",
+    "cancelReingestion",
+    "segmentReingested",
+)
 _WORDS: Final = [
     ("lastConsumed", "where it stopped"),
     ("smallest", "at the oldest message (rows come twice)"),
@@ -61,6 +71,7 @@ def state(request: HttpRequest, typed: str) -> HttpResponse:
         "status": status,
         "lines": (partitions := lines(table, live.lags, paused, timezone.now(), live.consumers)),
         "samples": [s for line in partitions for s in line.samples],
+        "broken": live.broken,
         "gaps": live.gaps,
         "set_aside": totals(table.cluster.name, name),
         "problem": live.problem,
@@ -214,6 +225,7 @@ class _Live:
     lags: list[PartitionLag] = field(default_factory=list)
     consumers: list[Consumer] = field(default_factory=list)
     gaps: Sequence[Any] = ()
+    broken: Sequence[Line] = ()
     jobs: Sequence[Any] = ()
     problem: str = ""
 
@@ -229,6 +241,7 @@ def _live(ctx: Context, table: Table, name: TableName) -> _Live:
     )
     try:
         live.status, live.is_live = consumption.pause_status(ctx, name), True
+        live.broken = broken_lines(ctx, name)
         live.gaps = gaps(read_data_loss(ctx.store, name.typed))
         live.jobs = list(reversed(force_commit.read_jobs(ctx, name)[-3:]))
         live.lags, live.consumers = read_lag(ctx, name), read_consumers(ctx, name)

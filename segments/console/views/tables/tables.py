@@ -16,6 +16,7 @@ from segments.console.listing import asked, cut, page_number
 from segments.console.presenters.badges import mark, replicas_mark
 from segments.console.presenters.realtime_rows import visible_rows
 from segments.console.presenters.tables import schema_columns, table_rows
+from segments.domain.segments.ideal_state import ERROR
 from segments.domain.tables.secret_masks import mask
 from segments.models import Finding, LineageEntry, PassRun, Push, Segment, Table
 from segments.names import REALTIME
@@ -131,7 +132,8 @@ def segment(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
     table, _ = find_table(request, typed)
     row = get_object_or_404(Segment, table=table, name=segment)
     replicas = [(instance, mark(str(state))) for instance, state in sorted(row.replicas.items())]
-    context = {**head(request, table, "segments"), "segment": row, "replicas": replicas}
+    is_broken = bool(row.replicas) and set(row.replicas.values()) == {ERROR}
+    context = {**head(request, table, "segments"), "segment": row, "replicas": replicas, "is_broken": is_broken}
     return render(request, "console/segment.html", context)
 
 

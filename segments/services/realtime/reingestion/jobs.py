@@ -38,6 +38,13 @@ class Started:
     refused: dict[str, str] = field(default_factory=dict)
 
 
+def why_not_offered(ctx: Context) -> str:
+    """Why segments of this cluster can not be reingested from here; "" when they can."""
+    if ctx.engine.offers.own_processes:
+        return ""
+    return "Its servers are Pinot's: Pinot's own RealtimeSegmentValidationManager has them reingest what is lost."
+
+
 def reingest(ctx: Context, table: TableName, segment: str, *, accepts_loss: bool = False, actor: Actor) -> Job:
     """Have a live server read the segment's rows from the stream again; returns the job, which goes on behind.
 
@@ -46,6 +53,8 @@ def reingest(ctx: Context, table: TableName, segment: str, *, accepts_loss: bool
     is alive, or rows are lost (``data["missing"]`` is the range).
     """
     with audit.recorded(ctx, actor, "reingestSegment", table.typed, segment=segment, acceptLoss=accepts_loss) as detail:
+        if why := why_not_offered(ctx):
+            raise StateConflict(f"Segment '{segment}' is not reingested from here.", remedy=why)
         found = read_broken(ctx, table, segment)
         _check_free(ctx, found)
         check_broken(ctx, table, found)
