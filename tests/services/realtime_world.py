@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from segments.clusters.embedded import EMBEDDED
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.commit.fields import END_OFFSET, STATUS
@@ -18,7 +20,7 @@ from segments.domain.realtime.streams.stream_config import StreamConfig
 from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.errors import Unavailable
 from segments.gateways.deep_store.deepstore import DeepStore
-from segments.gateways.streams import PartitionConsumer
+from segments.gateways.streams import Batch, PartitionConsumer
 from segments.names import REALTIME, TableName
 from segments.services.core.context import Actor, Context, Limits
 from segments.services.tables import schemas, tables
@@ -113,7 +115,24 @@ class FakeStream:
         return self.latest(partition)
 
     def consumer(self, partition: int) -> PartitionConsumer:
-        raise NotImplementedError
+        return FakeConsumer(self, partition)
+
+    def close(self) -> None:
+        return
+
+
+class FakeConsumer:
+    """Says which offsets have left a partition; there are no messages."""
+
+    def __init__(self, stream: FakeStream, partition: int) -> None:
+        self._stream, self._partition = stream, partition
+
+    def fetch(self, start: Offset, *, max_messages: int, timeout_s: float, stop: Offset | None = None) -> Batch:
+        first = self._stream.earliest(self._partition)
+        return Batch([], start, np.array([], np.int64), lost=(start, first) if start < first else None)
+
+    def wake(self) -> None:
+        return
 
     def close(self) -> None:
         return

@@ -1,0 +1,247 @@
+"""Buttons that read broken segments again, and that take partitions back, in the console and in Django's admin."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from segments import wiring
+from segments.domain.realtime.reingestion.job import Job, State
+from segments.domain.segments.ideal_state import external_view
+from segments.errors import NotFound
+from segments.mirror.cluster_follower import ClusterFollower
+from segments.models import AuditEvent, Cluster, ConsumingSegment, Segment
+from segments.services.realtime import consumption
+from segments.store import paths
+from segments.store.records.reingestions import JOBS, read_job
+from segments.store.update import update_record
+from tests.console.conftest import logged_in
+from tests.factories import CLUSTER, make_user
+from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
+
+PAGE = f"/console/tables/{TABLE.typed}/consumption/"
+REINGEST = f"{PAGE}reingest/"
+WHY = {"reason": "the disks are gone"}
+
+
+class LostWorld(RealtimeWorld):
+    """Partition 0 has a segment of ten messages that no server has; servers put jobs on record and no more."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.lost = self.consuming[0]
+        self.commit("10")
+        self.set_record(self.lost, segment_realtime_status="COMMITTING")
+        for partition in (0, 1):
+            self.streams.topics["a"][partition] = [0, 25]
+        self.ctx = replace(self.ctx, cluster=CLUSTER, servers=SimpleNamespace(ask=self._ask))  # type: ignore[arg-type]  # only what is asked
+        consumption.pause_table(self.ctx, TABLE, actor=ANN)
+        self.asked: list[str] = []
+        self.show()
+
+    def show(self) -> LostWorld:
+        """External view and mirror, with the lost segment in ERROR."""
+        states = {s: dict.fromkeys(r, "ERROR" if s == self.lost else "ONLINE") for s, r in self.ideal.maps.items()}
+        view = external_view(self.ideal, states)
+        update_record(self.memory, paths.external_view(TABLE.typed), lambda _: view)
+        cluster, _ = Cluster.objects.get_or_create(name=CLUSTER)
+        ClusterFollower(self.memory, cluster).sync_all()
+        return self
+
+    def _ask(self, _url: str, method: str, path: str, *_: object) -> Any:
+        if method != "POST" or not path.startswith("/reingestSegment/"):
+            return []
+        self.asked.append(path)
+        segment = path.removeprefix("/reingestSegment/").partition("?")[0]
+        if segment != self.lost:
+            raise NotFound("No such segment.")
+        job = Job("j1", TABLE.typed, segment, "Server_s_8098", self.now, "0", "10", "4", State.READING, 4, self.now)
+        JOBS.write(self.memory, paths.reingestion(TABLE.typed, segment), job)
+        return job.to_pinot()
+
+
+@pytest.fixture
+def world(tmp_path: Path, db: None) -> Iterator[LostWorld]:
+    """A realtime table with one broken segment, mirrored."""
+    world = LostWorld(tmp_path)
+    with wiring.use(world.ctx, None):
+        yield world
+
+
+@pytest.fixture
+def operator(db: None) -> Client:
+    return logged_in("olga", "operate")
+
+
+@pytest.fixture
+def root(db: None) -> Client:
+    return logged_in("root", is_superuser=True)
+
+
+def text(answer: Any) -> str:
+    return re.sub(r"\s+", " ", answer.content.decode())
+
+
+def test_the_tab_shows_a_broken_segment_its_range_and_how_far_it_is_read_again(
+    operator: Client, world: LostWorld
+) -> None:
+    assert "Broken segments" in text(operator.get(PAGE))
+    address = f"{REINGEST}?s={world.lost}"
+    assert address in text(operator.get(PAGE))
+    shown = text(operator.get(address))
+    for words in (world.lost, ">0<", ">10<", "exactly these offsets", "yes"):
+        assert words in shown
+    assert operator.post(address, {"s": world.lost}).status_code == 422  # no reason
+    answer = operator.post(REINGEST, {"s": world.lost, **WHY}, follow=True)
+    for words in ("1 segment is being read from the stream again by Server_s_8098", "READING", "40 %", "4 rows"):
+        assert words in text(answer)
+    assert f"{REINGEST}{world.lost}/cancel/" in text(answer)
+    event = AuditEvent.objects.get(action="reingestSegment")
+    assert (event.actor, event.reason, event.detail["segment"]) == ("olga", WHY["reason"], world.lost)
+
+
+def test_all_broken_segments_are_read_again_with_one_button_which_then_is_disabled(
+    operator: Client, world: LostWorld
+) -> None:
+    assert operator.post(REINGEST, WHY).status_code == 302
+    assert len(world.asked) == 1
+    assert "It is being reingested already." in text(operator.get(REINGEST))
+    assert operator.post(REINGEST, WHY).status_code == 409
+
+
+def test_a_reingestion_is_cancelled_and_can_be_begun_again(operator: Client, world: LostWorld) -> None:
+    operator.post(REINGEST, WHY)
+    address = f"{REINGEST}{world.lost}/cancel/"
+    assert "thrown away" in text(operator.get(address))
+    answer = operator.post(address, WHY, follow=True)
+    assert f"The reingestion of {world.lost} is cancelled." in text(answer)
+    assert "Reingest again" in text(answer)
+    job = read_job(world.memory, TABLE.typed, world.lost)
+    assert job is not None
+    assert job.state is State.CANCELLED
+    assert operator.post(address, WHY).status_code == 409
+
+
+def test_lost_messages_are_named_and_are_left_out_only_when_that_is_ticked(operator: Client, world: LostWorld) -> None:
+    world.streams.topics["a"][0][0] = 4
+    shown = text(operator.get(REINGEST))
+    assert "0 to 4" in shown
+    assert "Build without the rows that the stream has lost" in shown
+    refused = operator.post(REINGEST, {"s": world.lost, **WHY})
+    assert refused.status_code == 409
+    assert "those from 0 to 4" in text(refused)
+    assert world.asked == []
+    assert operator.post(REINGEST, {"s": world.lost, "accept_loss": "on", **WHY}).status_code == 302
+    assert "acceptLoss=true" in world.asked[0]
+
+
+def test_where_nothing_is_broken_the_button_says_so(operator: Client, world: LostWorld) -> None:
+    world.lost = ""
+    world.show()
+    assert "Broken segments" not in text(operator.get(PAGE))
+    assert "No segment of this table is broken" in text(operator.get(REINGEST))
+
+
+def test_without_the_right_nothing_is_read_again(world: LostWorld) -> None:
+    reader = logged_in("vera")
+    assert "Reingest…" not in text(reader.get(PAGE))
+    assert reader.post(REINGEST, WHY).status_code == 403
+    assert world.asked == []
+
+
+def test_a_segments_page_leads_to_both_buttons(operator: Client, world: LostWorld) -> None:
+    shown = text(operator.get(f"/console/tables/{TABLE.typed}/segments/{world.lost}/"))
+    assert f"{REINGEST}?s={world.lost}" in shown
+    assert f"{PAGE}delete-from/{world.lost}/" in shown
+
+
+def test_a_deletion_from_a_segment_on_shows_first_what_goes_and_what_is_read_again(
+    root: Client, world: LostWorld
+) -> None:
+    address = f"{PAGE}delete-from/{world.lost}/"
+    shown = text(root.get(address))
+    for words in (world.lost, "Read again from", ">0<", ">10<", "reads the rows again", TABLE.typed):
+        assert words in shown
+    assert world.lost in world.ideal.maps
+    assert root.post(address, WHY).status_code == 422  # the name is not typed
+    answer = root.post(address, {"confirm": TABLE.typed, **WHY})
+    assert answer.status_code == 302
+    assert world.lost not in world.ideal.maps
+    assert "Resume" in text(root.get(PAGE))
+
+
+def test_a_deletion_warns_of_rows_that_the_stream_has_lost(root: Client, world: LostWorld) -> None:
+    world.streams.topics["a"][0][0] = 4
+    shown = text(root.get(f"{PAGE}delete-from/{world.lost}/"))
+    assert "the stream has lost the rows from 0 to 4" in shown
+    assert "the last place that has them" in shown
+
+
+def test_a_deletion_needs_a_pause(root: Client, world: LostWorld) -> None:
+    consumption.resume_table(world.ctx, TABLE, actor=ANN)
+    shown = text(root.get(f"{PAGE}delete-from/{world.lost}/"))
+    assert "should be paused before deleting segments" in shown
+
+
+SEGMENTS = "/admin/segments/segment/"
+
+
+def hidden(page: str) -> dict[str, str]:
+    """Hidden fields of the confirmation."""
+    form = page.partition('<form method="post" novalidate>')[2]
+    fields = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', form)
+    return {name: value for name, value in fields if name != "csrfmiddlewaretoken"}
+
+
+def test_the_admin_finds_broken_segments_and_reads_one_again_after_a_confirmation(
+    root: Client, world: LostWorld
+) -> None:
+    listed = text(root.get(f"{SEGMENTS}?broken=yes"))
+    assert world.lost in listed
+    assert all(s not in listed for s in world.ideal.maps if s != world.lost)
+    row = Segment.objects.get(name=world.lost)
+    address = f"{SEGMENTS}{row.pk}/reingest/"
+    shown = root.get(address).content.decode()
+    assert f"{world.lost}: offsets 0 to 10, 10 messages." in shown
+    answer = root.post(address, {**hidden(shown), **WHY}, follow=True)
+    assert f"1 segment of {TABLE.typed} is read again." in text(answer)
+    assert "READING: 4 rows, at 4 of 10, by Server_s_8098" in text(root.get(f"{SEGMENTS}{row.pk}/change/"))
+    assert "It is being reingested already." in text(root.get(address))
+
+
+def test_the_admin_reads_selected_segments_again_and_leaves_healthy_ones_alone(root: Client, world: LostWorld) -> None:
+    rows = list(Segment.objects.order_by("name"))
+    chosen = {"action": "reingest_selected", "_selected_action": [r.pk for r in rows]}
+    shown = root.post(SEGMENTS, chosen).content.decode()
+    assert "left alone" in shown
+    answer = root.post(SEGMENTS, {**chosen, "confirmed": "yes", **WHY}, follow=True)
+    assert f"1 segment of {TABLE.typed} is read again. Not begun:" in text(answer)
+    assert len(world.asked) == 1
+
+
+def test_the_admin_reads_a_tables_broken_segments_again_from_a_consuming_one(root: Client, world: LostWorld) -> None:
+    consumption.resume_table(world.ctx, TABLE, actor=ANN)
+    world.show()
+    row = ConsumingSegment.objects.first()
+    assert row is not None
+    address = f"/admin/segments/consumingsegment/{row.pk}/reingest/"
+    shown = root.get(address).content.decode()
+    assert f"{world.lost}: offsets 0 to 10" in shown
+    answer = root.post(address, {**hidden(shown), **WHY}, follow=True)
+    assert f"1 segment of {TABLE.typed} is read again." in text(answer)
+    assert len(world.asked) == 1
+
+
+def test_the_admin_asks_for_the_right_on_the_table(world: LostWorld) -> None:
+    staff = Client()
+    staff.force_login(make_user("stan", is_staff=True))
+    row = Segment.objects.get(name=world.lost)
+    assert staff.post(f"{SEGMENTS}{row.pk}/reingest/", {"confirmed": "yes", **WHY}).status_code in (302, 403)
+    assert world.asked == []
