@@ -13,7 +13,7 @@ from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.views.realtime.realtime_table import realtime_table
 from segments.domain.pinot.version import REINGESTION
 from segments.domain.realtime.reingestion.job import Job
-from segments.errors import StateConflict
+from segments.errors import NotFound, StateConflict
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
 from segments.services.realtime.reingestion import jobs
@@ -73,7 +73,10 @@ def _to_reingest(target: Target, plain: Operation) -> Operation:
     names = _named(target)
     if not names:
         return replace(plain, why_not="No segment of this table is broken: every one is on a server.")
-    shown = preview(target.ctx, target.name, names)
+    try:
+        shown = preview(target.ctx, target.name, names)
+    except NotFound as error:
+        return replace(plain, why_not=str(error))
     title = f"Reingest {names[0]}" if len(names) == 1 else f"Reingest {len(names)} segments"
     lost = [one for one in shown if one.missing and not one.problem]
     startable = [one for one in shown if one.can_start]

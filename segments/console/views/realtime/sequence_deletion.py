@@ -10,7 +10,7 @@ from segments.console.access import ADMINISTER
 from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.views.realtime.realtime_table import realtime_table
 from segments.domain.pinot.version import DELETE_SEQUENCE
-from segments.errors import PreconditionFailed
+from segments.errors import NotFound, PreconditionFailed
 from segments.services.core.context import Actor
 from segments.services.realtime.sequence_deletion import Reread, delete_from_sequence, preview_rereading
 
@@ -27,6 +27,8 @@ def _preview(target: Target, plain: Operation) -> Operation:
         delete_from_sequence(ctx, target.name.typed, names, dry_run=True, force=False, actor=Actor(""))
     except PreconditionFailed as error:
         why_not = error.message + " Pause it, and wait until nothing consumes."
+    except NotFound as error:
+        return replace(plain, why_not=str(error))
     shown = preview_rereading(ctx, target.name, names)
     return replace(
         plain,
