@@ -133,7 +133,7 @@ def test_a_first_record_without_a_row_is_assigned() -> None:
     assert kinds(seen({}, known(0, 0))) == [(0, Kind.ADOPT)]
 
 
-def test_only_the_latest_of_every_partition_is_looked_at() -> None:
+def test_only_the_latest_of_every_partition_is_checked() -> None:
     rows = {name(0, 0): "OO", name(0, 1): "CC", name(1, 0): "OO"}
     segments = (known(0, 0, "DONE", end="9"), known(0, 1, start="9"), known(1, 0, "DONE", end="5"))
     assert kinds(seen(rows, *segments, partitions={0, 1})) == [(1, Kind.NEXT)]

@@ -223,7 +223,7 @@ def test_cut_between_any_two_files_nothing_is_lost(tmp_path: Path, case: str, fa
 
 
 @pytest.mark.parametrize("fault", [Fault.CUT_BEFORE, Fault.CUT_AFTER])
-def test_a_restore_that_is_never_repeated_ends_by_itself(tmp_path: Path, fault: Fault) -> None:
+def test_a_restore_that_is_never_repeated_ends_on_its_own(tmp_path: Path, fault: Fault) -> None:
     ended = set()
     for k in range(1, 4):
         world = World(tmp_path / f"{k}", kind="APPEND")

@@ -1,4 +1,4 @@
-"""Fix it on a real Pinot: what its controller can be asked for about a finding."""
+"""Fix it on a real Pinot: what its controller can do about a finding."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def _land(job: Job, ideal: ZNRecord, serving: Serving, now_ms: int) -> Step:
 
 
 def _launch(step: Step, now_ms: int) -> Step:
-    """Let more segments go, when enough have landed: they are loaded by their new servers beside the old ones, or where
+    """Let more segments go, when enough have landed: they load next to the old copies, or where
     nothing is waited for, are there at once.
     """
     job, ideal = step.job, step.ideal

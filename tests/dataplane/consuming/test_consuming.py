@@ -289,7 +289,7 @@ def test_expired_offsets_are_recorded_as_a_loss_with_their_range(world: Consumin
     assert [(x.partition, x.start, x.end, x.segment) for x in found] == [(0, "0", "40", segment)]
 
 
-def test_bad_messages_are_set_aside_and_told(world: ConsumingWorld) -> None:
+def test_bad_messages_are_set_aside_and_reported(world: ConsumingWorld) -> None:
     import httpx
 
     world.create_realtime()

@@ -90,7 +90,7 @@ def test_a_committer_killed_right_after_a_commit_without_deep_store_comes_back_w
     world.exact(1)
 
 
-def test_rows_that_can_not_be_built_lower_the_limit_and_the_replica_begins_anew(
+def test_rows_that_can_not_be_built_lower_the_limit_and_the_replica_starts_over(
     world: ConsumingWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build, ids = Snapshot.build, threading.Event()

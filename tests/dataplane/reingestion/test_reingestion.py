@@ -157,7 +157,7 @@ def test_the_job_of_a_dead_server_is_taken_over_and_the_dead_one_leaves_it(world
         world.exact(number)
 
 
-def test_a_lost_answer_of_the_registration_is_looked_for_in_the_record(world: ConsumingWorld) -> None:
+def test_a_lost_answer_of_the_registration_is_verified_in_the_record(world: ConsumingWorld) -> None:
     segment = consumed(world)[0]
     lose(world, segment)
 

@@ -76,7 +76,7 @@ def test_an_origin_that_the_installation_trusts_is_ours(cluster: ApiCluster, set
     assert ask(QUERY, {"origin": "https://pinot.example", "sec-fetch-site": "cross-site"}) == (200, 200)
 
 
-def test_a_token_is_harmless_because_no_browser_sends_it_by_itself(cluster: ApiCluster) -> None:
+def test_a_token_is_harmless_because_no_browser_sends_it_automatically(cluster: ApiCluster) -> None:
     token = f"Bearer {make(cluster.http, 'page', 'read', 'query')}"
     assert ask(QUERY, FOREIGN[0], token) == (200, 200)
 

@@ -100,7 +100,7 @@ def test_a_stream_that_is_changed_back_goes_on_where_it_stopped(tmp_path: Path) 
     assert starts(world) == {"500"}
 
 
-def test_no_pass_goes_on_in_another_stream_by_itself_and_a_finding_says_why(tmp_path: Path) -> None:
+def test_no_pass_goes_on_in_another_stream_automatically_and_a_finding_says_why(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path)
     world.commit("500")  # not paused: the servers had stopped
     world.streams.topics["b"] = {0: [0, 900], 1: [0, 900]}

@@ -83,7 +83,7 @@ def test_all_replicas_stopped_begin_again_at_once_from_the_same_start(tmp_path: 
     assert set(world.ideal.maps[segment].values()) == {"OFFLINE"}
 
 
-def test_a_partition_that_stops_again_and_again_is_tried_less_and_less_often_and_told(tmp_path: Path) -> None:
+def test_a_partition_that_stops_again_and_again_is_tried_less_and_less_often_and_reported(tmp_path: Path) -> None:
     """Each try leaves a segment behind: rows that no replica can take would fill ZooKeeper with them."""
     world = RealtimeWorld(tmp_path, partitions=1)
     for _ in range(1200):
@@ -199,7 +199,7 @@ def test_new_partitions_of_the_stream_are_read_from_their_beginning(tmp_path: Pa
     assert world.fields(new)["segment.realtime.startOffset"] == "3"
 
 
-def test_a_stream_that_does_not_answer_is_said_and_does_not_keep_the_rest_from_being_done(tmp_path: Path) -> None:
+def test_a_stream_that_does_not_answer_is_reported_and_does_not_keep_the_rest_from_being_done(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path)
     world.commit("7").streams.is_down = True
     view(world, **{"8098": "ERROR"})
@@ -241,7 +241,7 @@ def test_resets_can_be_switched_off(tmp_path: Path) -> None:
     assert world.messages("Server_s_8099") == []
 
 
-def test_consuming_segments_without_a_live_server_are_said(tmp_path: Path) -> None:
+def test_consuming_segments_without_a_live_server_are_reported(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path)
     for server in ("Server_s_8098", "Server_s_8099"):
         world.memory.delete(paths.live_instance(server))
@@ -279,7 +279,7 @@ def test_a_disabled_table_is_left_alone(tmp_path: Path) -> None:
     assert world.ideal == before
 
 
-def test_the_pass_looks_at_realtime_tables_only_and_is_known_by_pinots_name(tmp_path: Path) -> None:
+def test_the_pass_reads_realtime_tables_only_and_is_known_by_pinots_name(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path)
     assert run_pass(world.ctx, "RealtimeSegmentValidationManager", None, SYSTEM) == [
         "t_REALTIME consumes as it should."
@@ -287,7 +287,7 @@ def test_the_pass_looks_at_realtime_tables_only_and_is_known_by_pinots_name(tmp_
     assert [r.table_name for r in PassRun.objects.all()] == ["t_REALTIME"]
 
 
-def test_the_quick_look_asks_no_stream_while_all_is_well(tmp_path: Path) -> None:
+def test_the_quick_check_asks_no_stream_while_all_is_well(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path)
     asked = world.streams.asked
     assert keep_consumption(world.ctx) == []
@@ -309,7 +309,7 @@ def test_completion_machines_of_segments_that_are_gone_go_too(tmp_path: Path) ->
 # -- reset, reload, deletion from a sequence on
 
 
-def test_a_reset_tells_every_replica_or_the_one_named(tmp_path: Path) -> None:
+def test_a_reset_reaches_every_replica_or_the_one_named(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path, partitions=1)
     view(world)
     assert reset_segment(world.ctx, TABLE, world.consuming[0], actor=ANN) == 2
@@ -318,7 +318,7 @@ def test_a_reset_tells_every_replica_or_the_one_named(tmp_path: Path) -> None:
     assert len(world.messages("Server_s_8099")) == 1
 
 
-def test_a_reload_tells_the_servers_that_hold_files(tmp_path: Path) -> None:
+def test_a_reload_reaches_the_servers_that_hold_files(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path, partitions=1)
     assert reload_segments(world.ctx, TABLE, actor=ANN)["numMessagesSent"] == "0"
     world.commit()

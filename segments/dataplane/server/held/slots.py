@@ -62,7 +62,7 @@ class Slot:
     ``consuming`` reads the segment's rows from its stream and answers as long as there is no ``held`` file.
 
     ``epoch`` grows when a dropped segment comes back: what was held or is still loading may be another file of that
-    name and counts no more. ``error`` says why the last load failed; beside a held segment it means that a refresh
+    name and counts no more. ``error`` says why the last load failed; next to a held segment it means that a refresh
     failed and the old one still serves. ``waits_since``: since when a copy is waited for of a segment that is being
     committed; 0 when none is.
     """

@@ -184,7 +184,7 @@ class JobRun:
         return self._parts.instance in rows.get(source.name.text, {})
 
     def _register(self, source: Source, built: Built, location: str, metadata: Path) -> None:
-        """Describe it until a web process has answered; a lost answer is looked for in the record."""
+        """Describe it until a web process has answered; a lost answer is verified in the record."""
         for tried in range(1, _REGISTRATIONS + 1):
             try:
                 return self._uploads.register(source.config.table.raw, source.name.text, location, metadata)

@@ -21,7 +21,7 @@ LONGEST_PAUSE_MS: Final = 3_600_000
 
 
 class Copy(StrEnum):
-    """Where a segment's rows are beside the replicas in ERROR."""
+    """Where a segment's rows are besides the replicas in ERROR."""
 
     STORE = "the deep store has its file"
     REPLICA = "another replica serves it"
@@ -77,7 +77,7 @@ class Tries:
 
 
 def other_copy(segment: Segment) -> Copy:
-    """Where the rows are beside the replicas in ERROR: the first of these that holds."""
+    """Where the rows are besides the replicas in ERROR: the first of these that holds."""
     status = segment.metadata.status
     if status in COMPLETED_STATUSES and segment.metadata.download_url:
         return Copy.STORE

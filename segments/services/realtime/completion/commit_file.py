@@ -52,7 +52,7 @@ class CommitFile:
             return
         if not any(store.size(path) is not None for path in (self._staged, self._final)):
             raise InvalidInput(
-                f"There is no file of segment '{self._segment}' where it was said to be.", remedy="Upload it again."
+                f"There is no file of segment '{self._segment}' at the reported place.", remedy="Upload it again."
             )
 
     def discard(self) -> None:

@@ -33,14 +33,14 @@ def committing_segments(store: Store, table: TableName) -> list[str]:
 
 
 def listing_writes(store: Store, table: TableName, segment: str) -> list[Write]:
-    """The write that puts the segment on the list, beside the one that makes it COMMITTING."""
+    """The write that puts the segment on the list, together with the one that makes it COMMITTING."""
     node = store.get(paths.committing(table.typed))
     names = _listed(node)
     return [] if segment in names else [_write(table, node, [*names, segment])]
 
 
 def unlisting_writes(store: Store, table: TableName, segments: Collection[str]) -> list[Write]:
-    """The write that takes the segments off the list, beside those that end their commits."""
+    """The write that takes the segments off the list, together with those that end their commits."""
     node = store.get(paths.committing(table.typed))
     names = _listed(node)
     left = [name for name in names if name not in segments]

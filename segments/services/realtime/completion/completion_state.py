@@ -161,7 +161,7 @@ def machine_writes(seen: Observed, after: Machine | None) -> list[Write]:
 
 
 def round_write(seen: Observed, after: Machine | None) -> list[Write]:
-    """The machine alone, beside a write of the segment's own record; nothing when nothing changed."""
+    """The machine alone, with a write of the segment's own record; nothing when nothing changed."""
     path, node = paths.completion(seen.table.typed, seen.name.text), seen.machine
     record = after.to_record(seen.name.text) if after is not None else _ended(seen) if node is not None else None
     if record is None or (node is not None and node.record == record):
@@ -170,13 +170,13 @@ def round_write(seen: Observed, after: Machine | None) -> list[Write]:
 
 
 def end_write(seen: Observed) -> list[Write]:
-    """The machine's end, beside a write of the segment's own record."""
+    """The machine's end, with a write of the segment's own record."""
     path = paths.completion(seen.table.typed, seen.name.text)
     return [] if seen.machine is None else [Replace(path, _ended(seen), seen.machine.version)]
 
 
 def removal(seen: Observed) -> list[Write]:
-    """The machine's removal, beside the commit of its segment."""
+    """The machine's removal, with the commit of its segment."""
     path = paths.completion(seen.table.typed, seen.name.text)
     return [] if seen.machine is None else [Delete(path, seen.machine.version)]
 

@@ -23,7 +23,7 @@ class Built:
     """A segment directory, complete. ``size_bytes`` of its files; ``build_ms`` and ``wait_ms`` (for a free place) say
     what it took.
 
-    ``work`` is where files beside it may be made; it goes when the builder is closed.
+    ``work`` is where files next to it may be made; it goes when the builder is closed.
     """
 
     folder: Path

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 #: Uploads that nobody waits for any more, beyond which no other is begun that its commit can do without.
 _MOST_LATE: Final = 4
-#: An upload is taken for dead after so many times the patience of who asks for it; then it is begun again beside it.
+#: An upload is taken for dead after so many times the patience of who asks for it; then another one is begun.
 _DEAD_AFTER: Final = 3.0
 #: Uploads at a time, hanging ones too: beyond this many nothing is begun before one ends.
 _MOST: Final = 256
