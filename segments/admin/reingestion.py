@@ -36,7 +36,7 @@ class BrokenFilter(SimpleListFilter):
     parameter_name = "broken"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, str]]:
-        """One choice beside all."""
+        """One choice besides all."""
         return [("yes", "On no server")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Segment]) -> QuerySet[Segment]:
