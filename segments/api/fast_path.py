@@ -35,6 +35,7 @@ from segments.api.routes import Route, of_a_cluster
 #: Bytes; larger bodies are worth Django's way, which writes them to disk.
 LARGEST_BODY: Final = 1 << 20
 
+_CLUSTERS: Final = "/clusters/"
 _HEADS: Final = frozenset((b"authorization", b"content-length", b"transfer-encoding", b"host"))
 _authenticators: Final = (TokenAuthentication(), ClusterAuthentication(), BasicAuthentication())
 _permission: Final = RightsPermission()
@@ -112,11 +113,11 @@ def answer(scope: Mapping[str, Any], body: bytes) -> Answer | None:
     found = _match(scope)
     if found is None:
         return None
-    route, arguments = found
+    route, arguments, cluster = found
     view = cast("ApiView", route.view(**route.made_with))
     asked = DirectRequest(scope, body)
     request = cast("Request", asked)
-    view.request, view.args, view.kwargs = request, (), arguments
+    view.request, view.args, view.kwargs, view.cluster = request, (), arguments, cluster
     try:
         if not _is_allowed(request, view, asked):
             return None
@@ -138,9 +139,22 @@ _LITERAL: Final = {(r.short_way, f"/{r.path}"): r for r in _ROUTES if "<" not in
 _NAMED: Final = dict(_by_ends(r) for r in _ROUTES if "<" in r.path)
 
 
-def _match(scope: Mapping[str, Any]) -> tuple[Route, dict[str, str]] | None:
-    """The route and what the path names. Called for every request that comes in, so it uses no regular expression."""
-    method, path = scope["method"], scope["path"]
+def _match(scope: Mapping[str, Any]) -> tuple[Route, dict[str, str], str | None] | None:
+    """The route, what the path names, and the cluster of ``/clusters/NAME/...``. Called for every request that comes
+    in, so it uses no regular expression.
+    """
+    path, cluster = scope["path"], None
+    if path.startswith(_CLUSTERS):
+        cluster, slash, rest = path[len(_CLUSTERS) :].partition("/")
+        path = slash + rest
+    found = _of_path(scope["method"], path)
+    # What is the cluster's own business is passed on to it: Django's way finds out.
+    if found is None or (cluster is not None and (not cluster or scope["method"] not in found[0].view.on_pinot)):
+        return None
+    return *found, cluster
+
+
+def _of_path(method: str, path: str) -> tuple[Route, dict[str, str]] | None:
     if (literal := _LITERAL.get((method, path))) is not None:
         return literal, {}
     cut = path.rfind("/")

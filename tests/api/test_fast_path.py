@@ -58,6 +58,10 @@ REQUESTS = [
     ("POST", "/segments/t/endReplaceSegments?type=OFFLINE", b""),
     ("POST", "/segments/t/revertReplaceSegments?type=OFFLINE&segmentLineageEntryId=nope&forceRevert=perhaps", b""),
     ("POST", "/segments/t/revertReplaceSegments?type=OFFLINE&segmentLineageEntryId=nope", b"{}"),
+    ("POST", "/clusters/pinotadmin/sql", b'{"sql": "select 1"}'),
+    ("POST", "/clusters/pinotadmin/segments/t/startReplaceSegments?type=OFFLINE", b'{"segmentsTo": "b"}'),
+    ("POST", "/clusters/pinotadmin/segments/t/revertReplaceSegments?type=OFFLINE&segmentLineageEntryId=nope", b"{}"),
+    ("POST", "/clusters/nope/segments/t/endReplaceSegments?type=OFFLINE&segmentLineageEntryId=nope", b""),
     ("GET", "/segmentConsumed?instance=Server_1&name=t__0__0__20260101T0000Z", b""),
     (
         "GET",
@@ -170,7 +174,22 @@ def test_every_route_is_the_one_that_django_knows_at_this_address() -> None:
         assert known.func.view_class is route.view, address
         assert known.func.view_initkwargs == route.made_with
         assert hasattr(route.view, route.short_way.lower())
-        assert fast_path._match({"method": route.short_way, "path": address}) == (route, known.kwargs)
+        assert fast_path._match({"method": route.short_way, "path": address}) == (route, known.kwargs, None)
+
+
+def test_below_the_name_of_a_cluster_it_takes_what_has_a_use_case_on_every_kind() -> None:
+    taken = set()
+    for route in fast_path._ROUTES:
+        address = "/clusters/c" + "/" + route.path.replace("<str:table>", "t")
+        known = resolve(address, "segments.api.urls")
+        found = fast_path._match({"method": route.short_way, "path": address})
+        if found is not None:
+            taken.add(route.path)
+            assert found == (route, {k: v for k, v in known.kwargs.items() if k != "cluster"}, known.kwargs["cluster"])
+            assert route.short_way in route.view.on_pinot
+    assert {path.rpartition("/")[2] for path in taken} == {
+        "startReplaceSegments", "endReplaceSegments", "revertReplaceSegments", "sql", "query"
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -178,7 +197,8 @@ def test_every_route_is_the_one_that_django_knows_at_this_address() -> None:
     [
         "", "/", "query/sql", "/query/sql/", "/x/query/sql", "/segments/startReplaceSegments", "/startReplaceSegments",
         "/segments//startReplaceSegments", "/segments/a/b/startReplaceSegments", "/tables/t/startReplaceSegments",
-        "/segments/t/startReplaceSegments/", "/clusters/c/segments/t/startReplaceSegments", "/segments/t/x",
+        "/segments/t/startReplaceSegments/", "/segments/t/x", "/clusters//query/sql", "/clusters/",
+        "/clusters/c/segments/a/b/startReplaceSegments", "/clusters/c/clusters/d/query/sql", "/clusters/c/d/query/sql",
     ],
 )  # fmt: skip
 def test_other_addresses_are_not_of_the_short_way(path: str) -> None:
