@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 #: Segments of each side that a query names; more show nothing more, since a routing is built as a whole.
 _SAMPLE: Final = 20
+#: Pauses between queries of who is behind: most brokers have read the message some milliseconds after Pinot answered.
+_FIRST_S: Final = 0.002
 _POLL_S: Final = 0.02
 _FAILED_S: Final = 0.2
 #: So many quick queries; whoever is still behind then is queried less often.
@@ -142,7 +144,7 @@ def _poll(ctx: Context, table: TableName, expected: Expected) -> Shown:
             is_notified = True
             _rebuild(ctx, table)
         if last:
-            time.sleep(_POLL_S if found is not None and asked < _OFTEN else _FAILED_S)
+            time.sleep(min(_POLL_S, _FIRST_S * asked) if found is not None and asked < _OFTEN else _FAILED_S)
 
 
 def _rebuild(ctx: Context, table: TableName) -> None:
