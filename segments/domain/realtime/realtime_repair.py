@@ -175,6 +175,15 @@ def latest_names(rows: Iterable[str], records: Iterable[str], deleted: Collectio
     return sorted(wanted)
 
 
+def unsettled(names: Iterable[str], rows: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Those of ``latest_names`` that may need something by what their rows say alone: of partitions with a record that
+    has no row, or with a replica that does not consume. What only its record tells is left to the next whole pass.
+    """
+    parsed = [parse_llc_name(s) for s in names]
+    doubtful = {n.partition for n in parsed if set(rows.get(n.text, {}).values()) != {CONSUMING}}
+    return [n.text for n in parsed if n.partition in doubtful]
+
+
 def _by_partition(seen: Seen) -> Mapping[int, _Partition]:
     grouped: dict[int, _Partition] = defaultdict(_Partition)
     for known in seen.segments:

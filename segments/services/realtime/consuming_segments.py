@@ -7,6 +7,7 @@ Ideal state, records of new segments and the pause flag change together or not a
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
@@ -155,8 +156,10 @@ def blueprint(ctx: Context, config: TableConfig, facts: StreamFacts, ideal: ZNRe
     instances, topics = tenant_servers(ctx, config), facts.topics
     partitions = _partition_ids(facts, ideal)
 
+    of_topic = Counter(topic_of(p, topics) for p in partitions)
+
     def metadata(partition: int) -> str | None:
-        count = sum(1 for p in partitions if topic_of(p, topics) == topic_of(partition, topics))
+        count = of_topic[topic_of(partition, topics)]
         return stream_partition_metadata(config, stream_partition(partition, topics), count)
 
     return Blueprint(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -20,6 +20,7 @@ from segments.services.core.context import Actor, Context
 from segments.services.realtime.completion.commit_file import CommitFile
 from segments.services.realtime.realtime_state import read_ideal
 from segments.services.segments.segments import cached_records, read_records
+from segments.services.upkeep.segment_record_cache import CachedRecord
 from segments.store import paths
 from segments.store.base import Versioned
 from segments.store.records.instances import instance_configs, live_instances
@@ -37,9 +38,12 @@ _LONGEST_RUN_S: Final = 120.0
 _MOST_FAILURES: Final = 5
 
 
-def missing_from_store(ctx: Context, table: TableName) -> list[str]:
-    """Committed segments whose record says that only servers have them, over all segments of the table."""
-    return sorted(s for s, seen in cached_records(ctx, table).items() if seen.status == DONE and seen.url == "")
+def missing_from_store(ctx: Context, table: TableName, cached: Mapping[str, CachedRecord] | None = None) -> list[str]:
+    """Committed segments whose record says that only servers have them, over all segments of the table. ``cached``: the
+    table's records, if just read.
+    """
+    records = cached_records(ctx, table) if cached is None else cached
+    return sorted(s for s, record in records.items() if record.status == DONE and record.url == "")
 
 
 def upload_segments(
@@ -62,13 +66,16 @@ def upload_segments(
     return done
 
 
-def upload_missing(ctx: Context, table: TableName) -> tuple[list[str], dict[str, str]]:
+def upload_missing(
+    ctx: Context, table: TableName, cached: Mapping[str, CachedRecord] | None = None
+) -> tuple[list[str], dict[str, str]]:
     """One run of a pass: fetch what the deep store lacks from servers that have it. A sentence per segment that it has
     now, and {segment: why not} of those that it still lacks; the pass goes on with what it did not come to.
 
-    Not always the same ones first: those that nobody can upload must not keep the others from their turn.
+    Not always the same ones first: those that nobody can upload must not keep the others from their turn. ``cached`` as
+    in ``missing_from_store``.
     """
-    names, until = missing_from_store(ctx, table), ctx.timer.seconds() + _LONGEST_RUN_S
+    names, until = missing_from_store(ctx, table, cached), ctx.timer.seconds() + _LONGEST_RUN_S
     done, left, failures = [], dict.fromkeys(names, "its turn comes with the next pass."), 0
     for segment, metadata in read_records(ctx, table, random.sample(names, min(_PER_RUN, len(names)))).items():
         if ctx.timer.seconds() > until or failures == _MOST_FAILURES:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.domain.realtime.pause import is_disabled, pause_of
-from segments.domain.realtime.realtime_repair import MAX_COMPLETION_MS, Known, Seen, latest_names
+from segments.domain.realtime.realtime_repair import MAX_COMPLETION_MS, Known, Seen, latest_names, unsettled
 from segments.domain.segments import segment_metadata
 from segments.errors import InvalidInput, NotFound
 from segments.names import OFFLINE, REALTIME, TableName, split_table_name
@@ -72,8 +72,11 @@ def checked_ideal(node: Versioned | None, table: TableName) -> Versioned:
     return node
 
 
-def observe_realtime(ctx: Context, table: TableName) -> RealtimeState:
-    """Everything a repair or a resume decides from. Raises as ``read_ideal``."""
+def observe_realtime(ctx: Context, table: TableName, *, is_quick: bool = False) -> RealtimeState:
+    """Everything a repair or a resume decides from. Raises as ``read_ideal``.
+
+    ``is_quick``: records only of partitions whose rows leave a doubt, for a pass of every few seconds.
+    """
     ideal, queue, settings = ctx.store.get_many(
         [paths.ideal_state(table.typed), paths.pending_deletions(table.typed), f"{paths.CLUSTER_CONFIGS}/{ctx.cluster}"]
     )
@@ -81,7 +84,8 @@ def observe_realtime(ctx: Context, table: TableName) -> RealtimeState:
     assert node.record is not None
     records = ctx.store.children(paths.segments(table.typed))
     deleted = frozenset(queue.record.maps) if queue and queue.record else frozenset()
-    known = _known(ctx, table, latest_names(node.record.maps, records, deleted))
+    names = latest_names(node.record.maps, records, deleted)
+    known = _known(ctx, table, unsettled(names, node.record.maps) if is_quick else names)
     taken = frozenset(records) | deleted | frozenset(node.record.maps)
     return RealtimeState(node.record, node.version, known, taken, deleted, settings.record if settings else None)
 

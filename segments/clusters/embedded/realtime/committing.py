@@ -31,6 +31,7 @@ from segments.services.realtime.realtime_state import COMPLETION_TIME_KEY, compl
 from segments.services.realtime.reingestion.lost_segments import reingest_lost
 from segments.services.segments.segments import cached_records
 from segments.services.tables.table_record import read_table_config
+from segments.services.upkeep.segment_record_cache import CachedRecord
 from segments.services.upkeep.validation import CONSUMPTION as PREFIX
 from segments.store import paths
 from segments.store.base import Versioned, Write
@@ -59,14 +60,19 @@ class Unfinished:
     need: Need
 
 
-def unfinished_commits(ctx: Context, table: TableName) -> list[Unfinished]:
-    """Every segment of the table that is COMMITTING, with what it needs now."""
+def unfinished_commits(
+    ctx: Context, table: TableName, cached: Mapping[str, CachedRecord] | None = None
+) -> list[Unfinished]:
+    """Every segment of the table that is COMMITTING, with what it needs now. ``cached``: the table's records, if they
+    were just read.
+    """
     rows, view = (
         n.record.maps if n and n.record else {}
         for n in ctx.store.get_many([paths.ideal_state(table.typed), paths.external_view(table.typed)])
     )
     # A segment that no server has may have been DONE when its record was read last.
-    wanted = {s for s, seen in cached_records(ctx, table).items() if seen.status == COMMITTING}
+    known = cached_records(ctx, table) if cached is None else cached
+    wanted = {s for s, record in known.items() if record.status == COMMITTING}
     wanted |= {s for s, row in rows.items() if is_lost(row, view.get(s, {}))}
     names = sorted(s for s in wanted if is_llc_name(s))
     if not names:
@@ -84,12 +90,16 @@ def unfinished_commits(ctx: Context, table: TableName) -> list[Unfinished]:
     return found
 
 
-def repair_committing(ctx: Context, table: TableName) -> tuple[list[str], list[Found]]:
-    """End the commits that a server's sealed copy can end. A sentence for each, and findings about the others."""
+def repair_committing(
+    ctx: Context, table: TableName, cached: Mapping[str, CachedRecord] | None = None
+) -> tuple[list[str], list[Found]]:
+    """End the commits that a server's sealed copy can end, have rows read again that no server has. A sentence for each
+    thing done, and findings about what is left. ``cached`` as in ``unfinished_commits``.
+    """
     done: list[str] = []
     found: list[Found] = []
     until, failures = ctx.timer.seconds() + _LONGEST_RUN_S, 0
-    unfinished = unfinished_commits(ctx, table)
+    unfinished = unfinished_commits(ctx, table, cached)
     correct_list(ctx.store, table, [each.segment.name for each in unfinished])
     for each in unfinished:
         why = ""

@@ -12,10 +12,12 @@ from segments.domain.realtime.repair.committing import Need
 from segments.domain.upkeep.findings import NO_FILE
 from segments.errors import StateConflict
 from segments.names import REALTIME, TableName
-from segments.services.core.context import Context
+from segments.services.core.context import SYSTEM, Context
 from segments.services.engine.fixes import Fix, no_fix
 from segments.services.realtime import deep_store_upload
 from segments.services.realtime.consuming_segments import ensure_consuming, planned_repair
+from segments.services.realtime.reingestion import jobs
+from segments.services.realtime.reingestion.broken_segments import preview
 from segments.services.segments import segment_reset
 from segments.services.segments.segments import read_records
 from segments.services.upkeep.described_writes import described
@@ -126,10 +128,28 @@ def _unhosted(ctx: Context, table: TableName, segment: str) -> Fix:
 
 
 def _reingest(ctx: Context, table: TableName, segment: str) -> Fix:
+    does = f"Has a live server read the rows of {segment} from the stream again."
     each = next((u for u in committing.unfinished_commits(ctx, table) if u.segment.name == segment), None)
     if each is not None and each.need is Need.UPLOAD:
         return _commit(ctx, table, segment)
-    return no_fix("Its rows can not be read again from here.")
+    [seen] = preview(ctx, table, [segment])
+    if not seen.can_start or seen.missing is not None:
+        lost = seen.missing and f"The stream has lost its rows from {seen.missing[0]} to {seen.missing[1]}: reingest it"
+        why = seen.problem or (f"{lost} on its own page, where the loss is accepted." if lost else "")
+        return Fix(does, why_not=why or "It is being read again already.")
+    count = "" if seen.messages is None else f", {seen.messages:,} messages"
+    writes = (
+        f"Creates {paths.reingestion(table.typed, segment)}: offsets {seen.start} to {seen.end}{count}.",
+        f"Afterwards changes {paths.segment(table.typed, segment)}: segment.realtime.status COMMITTING -> DONE, with "
+        "rows, times, CRC and address; its replicas are then reset.",
+        *seen.notes,
+    )
+
+    def run() -> list[str]:
+        job = jobs.reingest(ctx, table, segment, actor=SYSTEM)
+        return [f"{job.instance} reads segment {segment} from the stream again."]
+
+    return Fix(does, writes, run)
 
 
 _PLANS: Final[Mapping[str, Callable[[Context, TableName, str], Fix]]] = {

@@ -31,6 +31,7 @@ from segments.services.realtime.realtime_state import observe_realtime
 from segments.services.realtime.reingestion.lost_segments import forget_old_jobs
 from segments.services.realtime.resource_pressure import relieve
 from segments.services.replacement.lineage_record import table_not_found
+from segments.services.segments.segments import cached_records
 from segments.services.set_aside import replay
 from segments.services.tables.table_record import read_table_config
 from segments.services.upkeep.validation import CONSUMPTION as PREFIX
@@ -76,7 +77,8 @@ def keep_copies(ctx: Context, table: TableName) -> list[str]:
     if is_disabled(_ideal(ctx, table)):
         return []
     steps = _Steps(table)
-    steps.take("ends", lambda: steps.with_findings(committing.repair_committing(ctx, table)))
+    cached = cached_records(ctx, table)
+    steps.take("ends", lambda: steps.with_findings(committing.repair_committing(ctx, table, cached)))
     steps.take("jobs", lambda: forget_old_jobs(ctx, table))
     if not ctx.deep_store.exists:
         keep_findings(ctx.cluster, table.typed, steps.failed, owns=lambda code: code in _OF_COPIES)
@@ -84,7 +86,7 @@ def keep_copies(ctx: Context, table: TableName) -> list[str]:
         return [*steps.sentences, *(f.message for f in steps.failed), stays]
 
     def copy() -> list[str]:
-        done, left = deep_store_upload.upload_missing(ctx, table)
+        done, left = deep_store_upload.upload_missing(ctx, table, cached)
         steps.failed += [
             Found(PREFIX + "no-copy", s, "warning", f"Segment {s} is only on servers: {why}") for s, why in left.items()
         ]
@@ -167,7 +169,7 @@ def _keep(ctx: Context, table: TableName) -> list[str]:
     sentences = [*resume_if_due(ctx, table, ideal), *keep_paused(ctx, table, ideal)]
     if pause_of(ideal).paused:
         return sentences
-    state = observe_realtime(ctx, table)
+    state = observe_realtime(ctx, table, is_quick=True)
     topics = len(stream_maps(read_table_config(ctx, table)))
     if any(
         c.kind not in (Kind.WAIT, Kind.STUCK, Kind.FAILING)
