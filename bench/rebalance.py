@@ -7,124 +7,14 @@ share one process here; ZooKeeper is a real one unless ``--memory``.
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import tempfile
-import threading
-import time
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from segments.clusters.embedded import EMBEDDED
-from segments.clusters.embedded.rebalance.jobs import advance
-from segments.domain.rebalance.options import Options
-from segments.names import OFFLINE, TableName
-from segments.services.core.context import Actor, Context
-from segments.store import paths
 from segments.store.on_zookeeper.client import ZooKeeperStore
-from tests.dataplane.world import World, poll
+from tests.dataplane.world import World
 from tests.real_parts import start_zookeeper
-
-TABLE = TableName("t", OFFLINE)
-ACTOR = Actor("bench", "a third server came")
-
-
-@dataclass
-class Answers:
-    """What clients got: ``failed`` are the first words of errors and wrong counts, times in seconds."""
-
-    rows: int
-    times: list[float] = field(default_factory=list)
-    failed: Counter[str] = field(default_factory=Counter)
-
-
-@dataclass(frozen=True)
-class Figures:
-    """What one rebalance did: ``least`` is the fewest replicas that any segment was served by."""
-
-    seconds: float
-    moved: int
-    least: int
-    load: dict[str, int]
-    answers: Answers
-
-
-def context_of(world: World) -> Context:
-    """A context over the world's store."""
-    return Context(
-        cluster="test",
-        store=world.store,
-        deep_store=world.deep_store,
-        clock=lambda: int(time.time() * 1000),
-        new_id=lambda: f"job-{time.monotonic_ns()}",
-        controller_url="http://127.0.0.1:9000",
-        engine=EMBEDDED,
-    )
-
-
-@contextmanager
-def queries(world: World, answers: Answers, clients: int) -> Iterator[None]:
-    """So many clients count the table's rows, one query after the other, while the block runs."""
-    broker, is_over = world.start_broker(), threading.Event()
-
-    def ask() -> None:
-        while not is_over.is_set():
-            began = time.perf_counter()
-            answer = broker.query("select count(*) from t")
-            answers.times.append(time.perf_counter() - began)
-            if answer["exceptions"]:
-                answers.failed[str(answer["exceptions"][0]["message"])[:120]] += 1
-            elif (rows := answer["resultTable"]["rows"][0][0]) != answers.rows:
-                answers.failed[f"{rows} rows"] += 1
-
-    threads = [threading.Thread(target=ask, name=f"client-{number}") for number in range(clients)]
-    for thread in threads:
-        thread.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        for thread in threads:
-            thread.join()
-
-
-def measure(world: World, segments: int, rows: int, clients: int, drop_grace_s: float = 10.0) -> Figures:
-    """Fill two servers, start a third, rebalance."""
-    world.create_table()
-    for number in (1, 2):
-        world.start_server(number, drop_grace_s=drop_grace_s)
-    world.push([f"s{number:05}" for number in range(segments)], servers=(1, 2), rows=rows)
-    world.start_server(3, drop_grace_s=drop_grace_s)
-    ctx, answers, least = context_of(world), Answers(segments * rows), 2
-    with queries(world, answers, clients):
-        poll(lambda: len(answers.times) > 2 * clients, 60, "the first answers")
-        began = time.perf_counter()
-        EMBEDDED.rebalance.start(ctx, TABLE, Options(), ACTOR)
-        while (job := advance(ctx, TABLE)) is not None and job.is_open:
-            least = min(least, fewest_replicas(world))
-            time.sleep(0.05)
-        took = time.perf_counter() - began
-        seen = len(answers.times)
-        poll(lambda: len(answers.times) > seen + 4 * clients, 60, "answers after the rebalance")
-        if drop_grace_s < 1:
-            poll(lambda: world.states("s00000").keys() == ideal(world)["s00000"].keys(), 20, "the old replicas gone")
-    assert job is not None
-    load = Counter(server for row in ideal(world).values() for server in row)
-    return Figures(took, job.done.added, least, dict(load), answers)
-
-
-def ideal(world: World) -> dict[str, dict[str, str]]:
-    """The rows of the ideal state."""
-    node = world.store.get(paths.ideal_state(TABLE.typed))
-    return dict(node.record.maps)
-
-
-def fewest_replicas(world: World) -> int:
-    """The fewest servers that serve a segment and should."""
-    view, wanted = world.store.get(paths.external_view(TABLE.typed)).record.maps, ideal(world)
-    return min(sum(i in view.get(s, {}) for i in row) for s, row in wanted.items())
 
 
 def main() -> None:
@@ -135,6 +25,12 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=2)
     parser.add_argument("--memory", action="store_true")
     given = parser.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pinotadmin.settings")
+    import django
+
+    django.setup()
+    from tests.rebalance.under_queries import measure  # it needs Django's settings
+
     with tempfile.TemporaryDirectory() as folder:
         zookeeper = None if given.memory else start_zookeeper(Path(folder) / "zookeeper")
         client = None if zookeeper is None else (lambda: ZooKeeperStore(zookeeper.hosts, "test"))

@@ -17,7 +17,7 @@ from segments.console.views.realtime.set_aside import messages as set_aside_mess
 from segments.console.views.replacement import checks, entry, lineage, pins, rollback
 from segments.console.views.replacement.undo import rollback as undo_rollback
 from segments.console.views.segments import deleted, segment_actions
-from segments.console.views.tables import query, table_secrets, tables
+from segments.console.views.tables import query, rebalance, table_secrets, tables
 from segments.console.views.upkeep import alerts, finding_actions, findings, passes
 
 app_name = "console"
@@ -61,6 +61,10 @@ _pages = [
     button("tables/<str:typed>/deleted/<str:segment>/cancel/", deleted.CANCEL, name="cancel_deletion"),
     button("tables/<str:typed>/delete/", deleted.DELETE, name="delete_segments"),
     path("tables/<str:typed>/segments/<str:segment>/", tables.segment, name="segment"),
+    path("tables/<str:typed>/rebalance/", rebalance.state, name="rebalance"),
+    path("tables/<str:typed>/rebalance/progress/", rebalance.progress, name="rebalance_progress"),
+    button("tables/<str:typed>/rebalance/begin/", rebalance.BEGIN, name="begin_rebalance"),
+    button("tables/<str:typed>/rebalance/stop/", rebalance.STOP, name="stop_rebalance"),
     path("tables/<str:typed>/config/", tables.config, name="config"),
     button("tables/<str:typed>/config/secrets/", table_secrets.REVEAL, name="reveal_secrets"),
     path("tables/<str:typed>/checks/", checks.table_checks, name="checks"),

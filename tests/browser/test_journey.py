@@ -32,6 +32,8 @@ PAGES = [
     f"{TABLE_PAGE}reload/?s={NEW[0]}",
     f"{TABLE_PAGE}deleted/",
     f"{TABLE_PAGE}checks/",
+    f"{TABLE_PAGE}rebalance/",
+    f"{TABLE_PAGE}rebalance/begin/",
     f"{TABLE_PAGE}config/",
     f"{TABLE_PAGE}passes/",
     f"{TABLE_PAGE}audit/",

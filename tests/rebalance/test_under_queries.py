@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.rebalance import measure
 from tests.dataplane.world import World
+from tests.rebalance.under_queries import measure
 
 
 @pytest.fixture
