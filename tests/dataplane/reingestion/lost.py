@@ -20,6 +20,8 @@ from tests.dataplane.consuming_world import RT, ConsumingWorld
 from tests.dataplane.world import poll
 
 TABLE = TableName("r", REALTIME)
+#: How long replicas wait for a file that nobody has.
+GIVES_UP_SOON = {"realtime.segment.pauseless.download.timeoutSeconds": "1"}
 PEERS = {"peerSegmentDownloadScheme": "http"}
 
 
@@ -34,7 +36,9 @@ def audited(found: list[tuple[str, str, dict[str, Any]]]) -> Callable[..., None]
 
 def consumed(world: ConsumingWorld, rows: int = 30, *, servers: tuple[int, ...] = (1, 2), **table: Any) -> list[str]:
     """Servers that have committed segments of ten rows; the names of all segments, the last one consuming."""
-    world.create_realtime(rows=10, servers=servers, segments=PEERS if len(servers) > 1 else {}, **table)
+    world.create_realtime(
+        rows=10, servers=servers, segments=PEERS if len(servers) > 1 else {}, stream=GIVES_UP_SOON, **table
+    )
     for number in servers:
         world.start_server(number)
     world.send(rows)

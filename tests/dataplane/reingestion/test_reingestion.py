@@ -19,7 +19,7 @@ from segments.services.realtime.reingestion.lost_segments import forget_old_jobs
 from segments.store import paths
 from segments.store.records.data_loss import read_data_loss
 from tests.dataplane.consuming_world import RT, ConsumingWorld, instance
-from tests.dataplane.reingestion.lost import TABLE, back, change, consumed, job_of, lose
+from tests.dataplane.reingestion.lost import GIVES_UP_SOON, TABLE, back, change, consumed, job_of, lose
 from tests.dataplane.world import poll
 
 ME = Actor("ada", "the disks are gone")
@@ -56,7 +56,7 @@ def test_a_lost_segment_is_read_again_and_is_the_same_file_as_before(world: Cons
 
 
 def test_filters_and_messages_set_aside_are_those_of_consumption(world: ConsumingWorld) -> None:
-    world.create_realtime(rows=10, servers=(1,))
+    world.create_realtime(rows=10, servers=(1,), stream=GIVES_UP_SOON)
     world.start_server(1)
     world.stream.send("topic", 0, [b"no json", b'{"id": "i0", "n": 0, "ts": "x"}'], 1)
     world.send(12)
