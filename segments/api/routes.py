@@ -87,6 +87,7 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
         Route("tables/<str:table>/forceCommit", consumption.ForceCommit),
         Route("tables/<str:table>/consumingSegmentsInfo", consumption.ConsumingSegmentsInfo),
         Route("tables/<str:table>/consumerWatermarks", consumption.ConsumerWatermarks),
+        Route("tables/<str:table>/pauselessDebugInfo", consumption.PauselessDebugInfo),
         Route("deleteSegmentsFromSequenceNum/<str:table>", consumption.DeleteFromSequence),
         Route("api/v1/tables/<str:table>/pausePartitions", partitions.PausePartitions),
         Route("api/v1/tables/<str:table>/resumePartitions", partitions.ResumePartitions),

@@ -31,6 +31,7 @@ class FakeReads(FakePinot):
 
     world: World = field(default_factory=lambda: World(Path("/nonexistent")))
     consuming_info: dict[str, Any] = field(default_factory=dict)
+    pauseless_info: dict[str, Any] = field(default_factory=dict)
     columns: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     tasks: FakeTasks = field(default_factory=FakeTasks)
 
@@ -44,6 +45,10 @@ class FakeReads(FakePinot):
             (
                 r"/tables/([^/]+)/consumingSegmentsInfo",
                 lambda request, found: httpx.Response(200, json=self.consuming_info),
+            ),
+            (
+                r"/tables/([^/]+)/pauselessDebugInfo",
+                lambda request, found: httpx.Response(200, json=self.pauseless_info),
             ),
             (r"/tables/forceCommitStatus/(.+)", self._job),
             (r"/segments/([^/]+)/((?!lineage)[^/]+)", self._tar),

@@ -185,6 +185,12 @@ def test_topics_are_passed_on_where_the_version_has_them(pinot: PinotCluster) ->
     assert pinot.rest.params == [{"topicIndices": "1"}]
 
 
+def test_commits_under_way_are_asked_of_the_controller(pinot: PinotCluster) -> None:
+    pinot.rest.pauseless_info = {"committingSegments": [SEGMENT]}
+    found = consuming_info.pauseless_debug_info(pinot.ctx, TABLE)
+    assert found == {"instanceToErrorSegmentsMap": {}, "committingSegments": [SEGMENT]}
+
+
 def test_what_consumes_where_is_asked_of_the_controller(pinot: PinotCluster) -> None:
     pinot.rest.consuming_info = {"_segmentToConsumingInfoMap": {SEGMENT: [{"serverName": "Server_a_1"}]}}
     found = consuming_info.consuming_segments_info(pinot.ctx, TABLE)

@@ -152,6 +152,16 @@ class ConsumerWatermarks(ApiView):
         return Response({"watermarks": consuming_info.consumer_watermarks(self.ctx, realtime_table(table))})
 
 
+class PauselessDebugInfo(ApiView):
+    """Commits that have started and not ended."""
+
+    on_pinot = frozenset(("GET",))
+
+    def get(self, request: Request, table: str) -> Response:
+        """Segments in ERROR by server, and segments that are being committed."""
+        return Response(consuming_info.pauseless_debug_info(self.ctx, realtime_table(table)))
+
+
 class DeleteFromSequence(ApiView):
     """Delete the newest segments of partitions, to read their rows again."""
 

@@ -120,6 +120,13 @@ def consuming_segments_info(ctx: Context, table: TableName) -> dict[str, Any]:
     return {"_segmentToConsumingInfoMap": {}, "serversFailingToRespond": 0, "serversUnparsableRespond": 0} | found
 
 
+def pauseless_debug_info(ctx: Context, table: TableName) -> dict[str, Any]:
+    """Pinot's document: segments in ERROR by server, and those that are being committed. NotFound."""
+    require(ctx, pinot_version.PAUSELESS)
+    found = read_object(ctx, f"/tables/{quoted(table.raw)}/pauselessDebugInfo")
+    return {"instanceToErrorSegmentsMap": {}, "committingSegments": []} | found
+
+
 def waiting(ctx: Context, table: TableName) -> Sequence[PlannedStart]:
     """None: streams of a Pinot are not asked every minute from here."""
     return ()

@@ -117,6 +117,9 @@ class ConsumptionEngine(Protocol):
         list.
         """
 
+    def pauseless_debug_info(self, ctx: Context, table: TableName) -> dict[str, Any]:
+        """Pinot's document: segments in ERROR by server, and those whose commit has started and not ended."""
+
     def reingest(self, ctx: Context, table: TableName, segment: str, *, accepts_loss: bool, by: str) -> Job:
         """Have a live server read the segment's rows from the stream again; the job, which goes on behind.
 

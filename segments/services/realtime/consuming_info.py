@@ -34,6 +34,13 @@ def consuming_segments_info(ctx: Context, table: TableName) -> dict[str, Any]:
     return ctx.engine.consumption.consuming_segments_info(ctx, table)
 
 
+def pauseless_debug_info(ctx: Context, table: TableName) -> dict[str, Any]:
+    """``instanceToErrorSegmentsMap``: {server: its segments in ERROR}; ``committingSegments``: those whose commit has
+    started and not ended. NotFound; StateConflict on a Pinot that has no pauseless consumption.
+    """
+    return ctx.engine.consumption.pauseless_debug_info(ctx, table)
+
+
 def consumer_watermarks(ctx: Context, table: TableName) -> list[dict[str, Any]]:
     """Per partition the sequence and offset at which it goes on: behind what is committed, else the consuming segment's
     own.

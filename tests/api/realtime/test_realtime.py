@@ -13,7 +13,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from segments import wiring
+from segments.domain.formats.znrecord import ZNRecord
 from segments.gateways.streams import check_stream, stream_access
+from segments.store import paths
 from tests.api.cluster import basic
 from tests.services.realtime_world import TABLE, RealtimeWorld
 
@@ -159,6 +161,25 @@ def test_what_consumes_and_where_it_goes_on(api: Api) -> None:
         "offset": "9",
     }
     assert api.call("get", "/tables/nobody/consumingSegmentsInfo").status_code == 404
+
+
+def test_what_is_being_committed_and_what_is_in_error(api: Api) -> None:
+    path = "/tables/t/pauselessDebugInfo"
+    nothing = {"instanceToErrorSegmentsMap": {}, "committingSegments": []}
+    assert api.call("get", path).json() == nothing
+    segment, store = api.world.segments(0)[0], api.world.memory
+    listed = ZNRecord(TABLE.typed, {}, {}, {"committingSegments": [segment, "gone"]})
+    store.create(paths.committing(TABLE.typed), listed)
+    assert api.call("get", path).json() == nothing
+    api.world.set_record(segment, segment_realtime_status="COMMITTING", segment_realtime_endOffset="9")
+    store.delete_tree(paths.external_view(TABLE.typed))
+    states = {"Server_s_8098": "ERROR", "Server_s_8099": "ONLINE"}
+    store.create(paths.external_view(TABLE.typed), ZNRecord(TABLE.typed, {}, {segment: states}))
+    assert api.call("get", path).json() == {
+        "instanceToErrorSegmentsMap": {"Server_s_8098": [segment]},
+        "committingSegments": [segment],
+    }
+    assert api.call("get", "/tables/nobody/pauselessDebugInfo").status_code == 404
 
 
 def test_deletion_from_a_sequence_needs_a_pause_and_a_realtime_name(api: Api) -> None:

@@ -106,6 +106,7 @@ REALTIME_USES: Final[dict[str, Use]] = {
     "resume": lambda c, _: consumption.resume_table(c, REALTIME, start=StartFrom("smallest"), actor=ANN),
     "pause status": lambda c, _: consumption.pause_status(c, REALTIME),
     "topics": lambda c, _: consumption.pause_topics(c, REALTIME, [1], actor=ANN),
+    "commits under way": lambda c, _: consuming_info.pauseless_debug_info(c, REALTIME),
     "consumers": lambda c, _: consuming_info.consuming_segments_info(c, REALTIME),
     "force commit": lambda c, _: force_commit.force_commit(
         c, REALTIME, Wanted(segments=[SEGMENT]), BatchSettings(), actor=ANN

@@ -25,6 +25,7 @@ class EmbeddedConsumptionEngine:
     force_commit = staticmethod(commits.force_commit)
     job_status = staticmethod(commits.job_status)
     consuming_segments_info = staticmethod(consuming_info.consuming_segments_info)
+    pauseless_debug_info = staticmethod(consuming_info.pauseless_debug_info)
     reingest = staticmethod(reingestion.reingest)
     keep = staticmethod(repairs.keep)
     repair = staticmethod(repairs.repair)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
 from segments.domain.realtime.pause import consuming_segments
-from segments.domain.segments.ideal_state import CONSUMING
+from segments.domain.segments.ideal_state import CONSUMING, ERROR
 from segments.names import TableName
 from segments.services.core.context import Context
+from segments.services.realtime.completion.committing_list import committing_segments
 from segments.services.realtime.consuming_info import ask_servers
 from segments.services.realtime.realtime_state import read_ideal
+from segments.store import paths
 
 #: Field of a server's answer -> field of ours.
 _OFFSET_FIELDS: Final = {
@@ -36,6 +39,19 @@ def consuming_segments_info(ctx: Context, table: TableName) -> dict[str, Any]:
         "_segmentToConsumingInfoMap": found,
         "serversFailingToRespond": len(answers.silent),
         "serversUnparsableRespond": len(answers.unreadable),
+    }
+
+
+def pauseless_debug_info(ctx: Context, table: TableName) -> dict[str, Any]:
+    """Segments in ERROR by server, from the external view, and those that are being committed; NotFound."""
+    read_ideal(ctx, table)
+    view, errors = ctx.store.get(paths.external_view(table.typed)), defaultdict(list)
+    for segment, row in sorted(view.record.maps.items()) if view and view.record else ():
+        for instance in (i for i, state in row.items() if state == ERROR):
+            errors[instance].append(segment)
+    return {
+        "instanceToErrorSegmentsMap": dict(sorted(errors.items())),
+        "committingSegments": committing_segments(ctx.store, table),
     }
 
 

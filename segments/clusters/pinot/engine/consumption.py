@@ -27,6 +27,7 @@ class PinotConsumptionEngine:
     force_commit = staticmethod(commits.force_commit)
     job_status = staticmethod(commits.job_status)
     consuming_segments_info = staticmethod(consumption.consuming_segments_info)
+    pauseless_debug_info = staticmethod(consumption.pauseless_debug_info)
     keep = staticmethod(consumption.keep)
     validate = staticmethod(findings.validate)
     missing_files = staticmethod(findings.missing_files)
