@@ -2,8 +2,8 @@
 cores).
 
 Usage: ``python -m bench.realtime [WORK ...] [--kafka HOST:PORT] [--seconds 30] [--rounds 10]``. Works: ingest, stall,
-fresh, commit, pause, kill, memory, peer; all of them unless named. The stream is the installation's Redis, or the Kafka
-broker given. Every work ends with a check that no row is lost or doubled.
+pauseless, fresh, commit, pause, kill, memory, peer; all of them unless named. The stream is the installation's Redis,
+or the Kafka broker given. Every work ends with a check that no row is lost or doubled.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ PINOT = {
     "ingest": "85,000-100,000 rows/s, with a commit every 100,000 rows 63,000-74,000",
     "ingest two": "126,000-151,000 rows/s",
     "stall": "491-553 / 797-838 ms; rows went back 13-29 times in 90 s",
+    "pauseless": "355-387 / 1,498-1,738 ms",
     "fresh": "12-14 / 460-510 ms",
     "commit": "not measured",
     "pause": "15-21 ms",
@@ -77,7 +78,15 @@ class Bench:
         """2,000 rows/s on two partitions and two replicas, segments of 5,000 rows: how long rows stand still at a
         commit.
         """
-        table = self.table(2).create(rows=5_000, replication=2)
+        self._stall("a commit", PINOT["stall"], self.table(2).create(rows=5_000, replication=2))
+
+    def pauseless(self) -> None:
+        """The same at pauseless commits."""
+        table = self.table(2).create(rows=5_000, replication=2, is_pauseless=True, peerSegmentDownloadScheme="http")
+        self._stall("a pauseless commit", PINOT["pauseless"], table)
+
+    def _stall(self, what: str, rival: str, table: Table) -> None:
+        """Rows of a segment come into sight one after another: the pauses where one segment follows the other."""
         table.send(0, 10)
         table.send(1, 10)
         table.wait_rows(20)
@@ -99,7 +108,7 @@ class Bench:
             for (earlier, low), (later, high) in itertools.pairwise(series)
             if low // 5_000 < high // 5_000
         ]
-        print(f"  stall of visible rows at a commit: {spread(stalls)}   Pinot 1.5.1: {PINOT['stall']}")
+        print(f"  stall of visible rows at {what}, {len(stalls)} of them: {spread(stalls)}   Pinot 1.5.1: {rival}")
         print(f"  visible rows went back {backwards} times")
         self.check(table)
         table.drop()
@@ -336,8 +345,8 @@ class Producing:
 def main() -> None:
     """Parse arguments, start, measure."""
     works: dict[str, Callable[[Bench], None]] = {
-        "ingest": Bench.ingest, "stall": Bench.stall, "fresh": Bench.fresh, "commit": Bench.commit,
-        "pause": Bench.pause, "kill": Bench.kill, "memory": Bench.memory, "peer": Bench.peer,
+        "ingest": Bench.ingest, "stall": Bench.stall, "pauseless": Bench.pauseless, "fresh": Bench.fresh,
+        "commit": Bench.commit, "pause": Bench.pause, "kill": Bench.kill, "memory": Bench.memory, "peer": Bench.peer,
     }  # fmt: skip
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("works", nargs="*", metavar="WORK", help=", ".join(works))

@@ -170,13 +170,15 @@ class Table:
         feed.create(name, partitions)
         client.call("POST", "/schemas", json=schema_of(name))
 
-    def create(self, *, rows: int, replication: int = 1, **segments: Any) -> Table:
+    def create(self, *, rows: int, replication: int = 1, is_pauseless: bool = False, **segments: Any) -> Table:
         """The table; its segments end at ``rows`` rows."""
         stream = {**self.feed.config(self.name), "realtime.segment.flush.threshold.segment.rows": str(rows)}
         body = {
             "tableName": self.name, "tableType": "REALTIME", "tenants": {}, "tableIndexConfig": {}, "metadata": {},
             "segmentsConfig": {"timeColumnName": "ts", "replication": str(replication), **segments},
-            "ingestionConfig": {"streamIngestionConfig": {"streamConfigMaps": [stream]}},
+            "ingestionConfig": {"streamIngestionConfig": {
+                "streamConfigMaps": [stream], "pauselessConsumptionEnabled": is_pauseless
+            }},
         }  # fmt: skip
         self.client.call("POST", "/tables", json=body)
         return self
