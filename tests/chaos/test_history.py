@@ -34,7 +34,7 @@ Seen = dict[str, str]
 """{segment that queries see: its content, ``key@version``}"""
 #: Right answers in a row after which both replicas of every segment have given one.
 _BOTH = 12
-KILLED = ("web", "zookeeper", "mirror", "worker", "repairs", "passes")
+KILLED = ("web", "zookeeper", "mirror", "worker", "repairs", "passes", "validation")
 
 
 class Answers:

@@ -45,6 +45,7 @@ def test_all_parts_are_there_and_know_what_they_need(tmp_path: Path) -> None:
         "worker",
         "repairs",
         "passes",
+        "validation",
         "beat",
     ]
     assert all(need in list(specs)[:position] for position, spec in enumerate(specs.values()) for need in spec.after)

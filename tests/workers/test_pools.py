@@ -73,7 +73,7 @@ def test_long_tasks_leave_slots_of_their_pool_to_others() -> None:
 
 def test_the_document_for_operators_has_the_same_table() -> None:
     text = DOCUMENT.read_text()
-    assert re.findall(r"^\| `\w+` \| `(?:worker|repairs|passes)` \|.*$", text, flags=re.M) == document_rows()
+    assert re.findall(r"^\| `\w+` \| `(?:worker|repairs|passes|validation)` \|.*$", text, flags=re.M) == document_rows()
     for pool in POOLS:
         assert f"| `{pool.name}` | {pool.slots} " in text
 

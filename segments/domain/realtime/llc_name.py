@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 from segments.errors import InvalidInput
@@ -37,8 +38,7 @@ class LLCName:
     @property
     def text(self) -> str:
         """The name as Pinot writes it."""
-        time = datetime.fromtimestamp(self.creation_ms / 1000, UTC).strftime(_TIME)
-        return f"{self.raw}__{self.partition}__{self.sequence}__{time}"
+        return f"{self.raw}__{self.partition}__{self.sequence}__{_time_text(self.creation_ms)}"
 
     def __str__(self) -> str:
         return self.text
@@ -61,10 +61,21 @@ def parse_llc_name(text: str) -> LLCName:
             f"'{text}' is no name of a consuming segment.", remedy="An example: table__0__12__20260801T1000Z."
         )
     try:
-        created = datetime.strptime(found["time"], _TIME).replace(tzinfo=UTC)
+        created_ms = _time_ms(found["time"])
     except ValueError as error:
         raise InvalidInput(f"'{text}' does not end in a time.", remedy="It ends like 20260801T1000Z.") from error
-    return LLCName(found["raw"], int(found["partition"]), int(found["sequence"]), int(created.timestamp() * 1000))
+    return LLCName(found["raw"], int(found["partition"]), int(found["sequence"]), created_ms)
+
+
+@lru_cache(maxsize=4096)
+def _time_ms(text: str) -> int:
+    """Segments are made in few different minutes, and passes read thousands of names. ValueError."""
+    return int(datetime.strptime(text, _TIME).replace(tzinfo=UTC).timestamp() * 1000)
+
+
+@lru_cache(maxsize=4096)
+def _time_text(time_ms: int) -> str:
+    return datetime.fromtimestamp(time_ms / 1000, UTC).strftime(_TIME)
 
 
 def is_llc_name(text: str) -> bool:

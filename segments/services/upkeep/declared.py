@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from segments.domain.jobs.workers.pools import ON_DEMAND, PASSES, REPAIRS, TaskRule
+from segments.domain.jobs.workers.pools import ON_DEMAND, PASSES, REPAIRS, VALIDATION, TaskRule
 from segments.names import REALTIME
 from segments.services.alerts.scheduled import deliver_alerts, find_alerts
 from segments.services.core.context import Context
@@ -61,14 +61,14 @@ DECLARED: Final = (
         TablePass(
             "consumption", realtime_validation.repair_consumption, REALTIME, part_of=CONSUMPTION, shown=CONSUMPTION
         ),
-        TaskRule(PASSES, 300, is_long=True),
+        TaskRule(VALIDATION, 300),
     ),
     Periodic(
         "copy_to_deep_store",
         "copies segments that only servers have into the deep store, removes uploads that were left there",
         Every("Copies in the deep store", 1, "minutes"),
         TablePass("DeepStoreCopies", realtime_validation.keep_copies, REALTIME, part_of=CONSUMPTION),
-        TaskRule(REPAIRS, 1800),
+        TaskRule(VALIDATION, 1800),
     ),
     Periodic(
         "sample_lag",

@@ -46,7 +46,10 @@ REPAIRS: Final = Pool(
 PASSES: Final = Pool(
     "passes", "passes", 7, "prefork", 60.0, "short passes: leases, planned resumes, background ends, findings"
 )
-POOLS: Final = (PUSHES, REPAIRS, PASSES)
+VALIDATION: Final = Pool(
+    "validation", "validation", 2, "prefork", 600.0, "repairs of consumption; the copies in the deep store beside them"
+)
+POOLS: Final = (PUSHES, REPAIRS, PASSES, VALIDATION)
 
 #: Slots of ``PASSES`` that long tasks may hold at once, and those among them that are with Pinot clusters. What is left
 #: is for planned resumes, leases and lost pushes.
