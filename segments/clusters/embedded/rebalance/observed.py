@@ -99,14 +99,3 @@ def has_keys(config: TableConfig) -> bool:
     upsert, dedup = config.model.upsert_config, config.model.dedup_config
     has_upsert = upsert is not None and (upsert.mode or "NONE").upper() != "NONE"
     return has_upsert or (dedup is not None and bool(dedup.dedup_enabled))
-
-
-def may_read_again(config: TableConfig) -> bool:
-    """May a segment whose commit did not end be read from its stream again? Not where the order of rows counts, unless
-    the table says so.
-    """
-    if (config.streaming.disaster_recovery_mode or "").upper() == "ALWAYS":
-        return True
-    upsert, dedup = config.model.upsert_config, config.model.dedup_config
-    is_partial = upsert is not None and (upsert.mode or "").upper() == "PARTIAL"
-    return not is_partial and not (dedup is not None and bool(dedup.dedup_enabled))

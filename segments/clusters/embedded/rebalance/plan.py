@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from segments.clusters.embedded.rebalance.observed import Observed, may_read_again, observe, placement
+from segments.clusters.embedded.rebalance.observed import Observed, observe, placement
+from segments.domain.realtime.repair.recovery_mode import RECOVERY_MODE_KEY, may_reingest
 from segments.domain.rebalance.answers import Check, Plan, plan_of
 from segments.domain.rebalance.data_loss import risks
 from segments.domain.rebalance.options import Options
@@ -15,6 +16,7 @@ from segments.domain.segments.ideal_state import CONSUMING
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import StateConflict
 from segments.names import TableName
+from segments.services.clusters.cluster_settings import read_settings
 from segments.services.core.context import Context
 from segments.services.segments.segments import read_records
 from segments.services.tables.table_record import read_table_config
@@ -48,7 +50,7 @@ def make_plan(ctx: Context, table: TableName, options: Options) -> Planned:
     sizes = {s: m.size_bytes or 0 for s, m in records.items()}
     plan = plan_of(seen.ideal.maps, moved, sizes)
     lost = (
-        risks(moved, seen.serving, records, may_repair=may_read_again(config))
+        risks(moved, seen.serving, records, may_repair=may_reingest(config, read_settings(ctx).get(RECOVERY_MODE_KEY)))
         if options.needed(config.replication) == 0
         else {}
     )
