@@ -139,7 +139,7 @@ _FIELDS: Final[Mapping[str, forms.Field]] = {
     "include_consuming": forms.BooleanField(
         required=False,
         label="Move consuming segments, too",
-        help_text="Another server consumes from the segment's start beside the others until it has caught up.",
+        help_text="Another server consumes from the segment's start, besides the others, until it has caught up.",
     ),
     "force_commit": forms.BooleanField(
         required=False,
