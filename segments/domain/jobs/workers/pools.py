@@ -47,7 +47,7 @@ PASSES: Final = Pool(
     "passes", "passes", 7, "prefork", 60.0, "short passes: leases, planned resumes, background ends, findings"
 )
 VALIDATION: Final = Pool(
-    "validation", "validation", 2, "prefork", 600.0, "repairs of consumption; the copies in the deep store beside them"
+    "validation", "validation", 2, "prefork", 600.0, "repairs of consumption, and copies into the deep store"
 )
 POOLS: Final = (PUSHES, REPAIRS, PASSES, VALIDATION)
 
