@@ -177,7 +177,7 @@ def latest_names(rows: Iterable[str], records: Iterable[str], deleted: Collectio
 
 def unsettled(names: Iterable[str], rows: Mapping[str, Mapping[str, str]]) -> list[str]:
     """Those of ``latest_names`` that may need something by what their rows say alone: of partitions with a record that
-    has no row, or with a replica that does not consume. What only its record tells is left to the next whole pass.
+    has no row, or with a replica that does not consume. What only its record shows is left to the next whole pass.
     """
     parsed = [parse_llc_name(s) for s in names]
     doubtful = {n.partition for n in parsed if set(rows.get(n.text, {}).values()) != {CONSUMING}}
