@@ -44,6 +44,7 @@ from segments.store.on_pinot.controller import ControllerStore
 from segments.store.on_pinot.overlay import OverlayStore
 from segments.store.update import update_record
 from tests.faults.faulty import Cut
+from tests.pinot_cluster import fake_instances
 from tests.pinot_cluster.fake_broker import FakeBroker
 from tests.pinot_cluster.fake_reads import FakeReads, Match, realtime_name, refused_with
 from tests.pinot_cluster.fake_rebalance import FakeRebalance
@@ -153,7 +154,7 @@ class PinotRest(FakeRebalance, FakeReads):
                     return refused_with(400, f"Invalid table config: {error.message}")
                 except PinotAdminError as error:
                     return _opaque(request) if "Replace" in path else refused_with(500, error.message)
-        return httpx.Response(200, json={"status": "ok"})
+        return fake_instances.change(self.world.ctx, request, path) or httpx.Response(200, json={"status": "ok"})
 
     @staticmethod
     def _guarded(read: Callable[[], httpx.Response]) -> httpx.Response:

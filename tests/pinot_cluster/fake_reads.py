@@ -18,6 +18,7 @@ from segments.names import TableName
 from segments.services.realtime import consumption, force_commit
 from segments.services.replacement.lineage_record import read_lineage
 from segments.store import paths
+from tests.pinot_cluster import fake_instances
 from tests.pinot_cluster.fake_rest import FakePinot
 from tests.pinot_cluster.fake_tasks import FakeTasks
 from tests.services.world import TABLE, World
@@ -54,6 +55,7 @@ class FakeReads(FakePinot):
             (r"/segments/([^/]+)/((?!lineage)[^/]+)", self._tar),
             (r"/tables/([^/]+)", self._config),
             (r"/schemas/([^/]+)", self._schema_now),
+            (r"/cluster/configs", lambda request, found: fake_instances.settings(self.world.ctx)),
         ):
             if (found := re.fullmatch(pattern, path)) is not None:
                 try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
-from segments.errors import InvalidInput, NotFound
+from segments.errors import InvalidInput, NotFound, StateConflict
 from segments.names import instance_name
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
@@ -74,6 +74,11 @@ def drop_instance(ctx: Context, name: str, *, actor: Actor) -> None:
     """Forget an instance. NotFound; StateConflict while it is alive or a table counts on it."""
     with audit.recorded(ctx, actor, "dropInstance", name):
         ctx.engine.instances.drop_instance(ctx, name)
+
+
+def instance_exists(name: str) -> StateConflict:
+    """To raise for an instance that is registered already."""
+    return StateConflict(f"Instance '{name}' exists already.", remedy="List them with GET /instances.")
 
 
 def instance_not_found(name: str) -> NotFound:

@@ -14,17 +14,17 @@ import pytest
 
 from segments.clusters.pinot.segments import uploads as pinot_uploads
 from segments.domain.segments.archive import KEEP_COPIES
-from segments.errors import InvalidInput, NotFound, OutcomeUnknown, PreconditionFailed, SegmentCorrupt, StateConflict
+from segments.errors import NotFound, OutcomeUnknown, PreconditionFailed, StateConflict
 from segments.models import AuditEvent
 from segments.segmentfile.packed.tar import read_descriptions, read_info_from_tar
 from segments.services.core.context import Limits
 from segments.services.replacement.protocol import revert_replace
-from segments.services.segments import archive, deletion, downloads, restore, segment_reset, uploads
+from segments.services.segments import archive, deletion, restore, segment_reset, uploads
 from segments.services.upkeep import validation
 from segments.store import paths
 from segments.store.update import update_record
 from tests.pinot_cluster.fake_pinot import Fault, PinotCluster
-from tests.pinot_cluster.replacement.test_replacement import LOST, replaced, started
+from tests.pinot_cluster.replacement.test_replacement import LOST, started
 from tests.push.pushing import PushWorld
 from tests.services.segments.kinds import keep_copies, tar
 from tests.services.world import ANN, TABLE
@@ -102,40 +102,12 @@ def test_a_metadata_tar_is_packed_with_its_folder_first_as_old_controllers_want_
         assert {m.name for m in members} == {"new", *(f"new/{name}" for name in files)}
 
 
-def test_a_damaged_tar_is_refused_here_since_pinot_would_take_it(cluster: PinotCluster, tmp_path: Path) -> None:
-    good = tar(tmp_path, "new")
-    good.write_bytes(good.read_bytes()[:-200])
-    with pytest.raises(SegmentCorrupt):
-        uploads.upload_tar(cluster.ctx, TABLE, good, actor=ANN)
-    assert cluster.rest.changes == []
-
-
 def test_a_metadata_push_hands_the_address_on(cluster: PinotCluster, tmp_path: Path) -> None:
     uploads.upload_metadata_tar(cluster.ctx, TABLE, tar(tmp_path, "new"), "s3://bucket/new.tar.gz", actor=ANN)
     node = cluster.inside.memory.get(paths.segment(TABLE.typed, "new"))
     assert node is not None
     assert node.record is not None
     assert node.record.simple["segment.download.url"] == "s3://bucket/new.tar.gz"
-
-
-def test_a_download_is_what_pinot_has(cluster: PinotCluster, tmp_path: Path) -> None:
-    file = tar(tmp_path, "new")
-    uploads.upload_tar(cluster.ctx, TABLE, file, actor=ANN)
-    opened = downloads.open_segment(cluster.ctx, "t", "new")
-    assert (opened.size, b"".join(opened.chunks())) == (file.stat().st_size, file.read_bytes())
-    with pytest.raises(NotFound):
-        downloads.open_segment(cluster.ctx, "t", "nothing")
-
-
-def test_what_a_replacement_needs_is_not_deleted_though_pinot_would(cluster: PinotCluster) -> None:
-    replaced(cluster, ["a"], ["b"])
-    with pytest.raises(StateConflict, match="Blocking segments"):
-        deletion.remove_segments(cluster.ctx, TABLE, ["a"], actor=ANN)
-    outcomes = {
-        o.segment: o.outcome for o in deletion.delete_segments(cluster.ctx, TABLE, ["a", "b", "nothing"], actor=ANN)
-    }
-    assert outcomes == {"a": "refused", "b": "done", "nothing": "unchanged"}
-    assert cluster.lists() == ["a"]
 
 
 def test_segments_are_named_in_the_body_because_old_versions_delete_all_otherwise(cluster: PinotCluster) -> None:
@@ -225,16 +197,6 @@ def test_copies_lie_apart_from_what_pinot_keeps_and_go_when_their_time_is_over(
     cluster.inside.now += 8 * 86_400_000
     assert any("whose time was over" in said for said in validation.run(cluster.ctx, TABLE))
     assert archive.list_kept(cluster.ctx, TABLE) == ([], 0)
-
-
-def test_pinot_is_not_sent_to_addresses_that_nobody_allowed(cluster: PinotCluster, tmp_path: Path) -> None:
-    file = tar(tmp_path, "new")
-    for uri in ("http://127.0.0.1:1/new.tar.gz", "file:///etc/passwd"):
-        with pytest.raises(InvalidInput):
-            uploads.upload_metadata_tar(
-                replace(cluster.ctx, limits=Limits(fetch_from_loopback=False)), TABLE, file, uri, actor=ANN
-            )
-    assert cluster.rest.changes == []
 
 
 def test_a_batch_is_read_by_the_controller_segment_by_segment(cluster: PinotCluster, tmp_path: Path) -> None:

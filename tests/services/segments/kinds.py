@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,6 +33,9 @@ class Kind:
 
     def __init__(self, ctx: Context, table: TableName) -> None:
         self.ctx, self.table = ctx, table
+
+    #: What was sent to a simulated controller so far.
+    sent: Sequence[str] = ()
 
     @property
     def visible(self) -> list[str]:
@@ -85,7 +89,10 @@ def kind_of(name: str, folder: Path) -> SimulatedKind:
     keep_copies(inside)
     if name == EMBEDDED:
         return SimulatedKind(inside.ctx, inside)
-    return SimulatedKind(PinotCluster(folder, inside=inside).ctx, inside)
+    pinot = PinotCluster(folder, inside=inside)
+    kind = SimulatedKind(pinot.ctx, inside)
+    kind.sent = pinot.rest.changes
+    return kind
 
 
 def keep_copies(world: World) -> None:

@@ -76,18 +76,20 @@ def test_an_upload_to_an_unknown_table_is_the_callers_mistake(kind: Kind, tmp_pa
 def test_a_damaged_tar_is_refused_and_leaves_nothing(kind: Kind, tmp_path: Path) -> None:
     good = tar(tmp_path, "new")
     good.write_bytes(good.read_bytes()[:-200])
+    sent = list(kind.sent)
     with pytest.raises(SegmentCorrupt):
         uploads.upload_tar(kind.ctx, kind.table, good, actor=ANN)
-    assert kind.ideal == ["a"]
+    assert (kind.ideal, list(kind.sent)) == (["a"], sent)
     assert (kind.events[-1].action, kind.events[-1].outcome) == ("uploadSegments", "refused")
 
 
 def test_addresses_that_nobody_allowed_are_not_read(kind: Kind, tmp_path: Path) -> None:
     ctx = replace(kind.ctx, limits=Limits(fetch_from_loopback=False))
+    sent = list(kind.sent)
     for uri in ("http://127.0.0.1:1/new.tar.gz", "file:///etc/passwd"):
         with pytest.raises((InvalidInput, Forbidden)):
             uploads.upload_metadata_tar(ctx, kind.table, tar(tmp_path, "new"), uri, actor=ANN)
-    assert kind.ideal == ["a"]
+    assert (kind.ideal, list(kind.sent)) == (["a"], sent)
 
 
 def test_a_batch_names_its_segments_and_all_of_them_come_in(kind: Kind, tmp_path: Path) -> None:
@@ -137,7 +139,8 @@ def test_a_deleted_segment_comes_back_with_its_very_bytes(kind: Kind, tmp_path: 
     assert kind.ideal == ["a"]
     assert restore.restore_segments(kind.ctx, kind.table, ["new"], actor=ANN)[0].outcome == "done"
     assert kind.visible == ["a", "new"]
-    assert b"".join(downloads.open_segment(kind.ctx, kind.table.raw, "new").chunks()) == file.read_bytes()
+    opened = downloads.open_segment(kind.ctx, kind.table.raw, "new")
+    assert (opened.size, b"".join(opened.chunks())) == (file.stat().st_size, file.read_bytes())
     assert archive.kept_names(kind.ctx, kind.table) == set()
     events = [e for e in kind.events if e.action == "restoreSegments"]
     assert [(e.outcome, e.detail["segments"]) for e in events] == [("done", ["new"])]

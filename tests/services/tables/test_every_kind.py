@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ class Kind:
 
     ctx: Context
     raw: str = TABLE.raw
+    #: What was sent to a simulated controller so far.
+    sent: Sequence[str] = ()
 
     @property
     def table(self) -> TableName:
@@ -53,7 +56,10 @@ class Kind:
 def simulated(request: Any, tmp_path: Path) -> Kind:
     """In memory."""
     inside = PushWorld(tmp_path / "pushes")
-    return Kind(inside.ctx if request.param == "embedded" else PinotCluster(tmp_path, inside=inside).ctx)
+    if request.param == "embedded":
+        return Kind(inside.ctx)
+    pinot = PinotCluster(tmp_path, inside=inside)
+    return Kind(pinot.ctx, sent=pinot.rest.changes)
 
 
 @pytest.fixture
@@ -104,6 +110,13 @@ def test_a_schema_grows_and_is_not_deleted_while_a_table_uses_it(kind: Kind) -> 
     with pytest.raises(StateConflict, match=f"used by table {kind.table.typed}"):
         schemas.delete_schema(kind.ctx, kind.raw, actor=ANN)
     assert outcomes("deleteSchema", kind) == ["refused"]
+    assert not [change for change in kind.sent if change.startswith("DELETE")]
+
+
+def test_a_config_without_a_type_is_refused(kind: Kind) -> None:
+    with pytest.raises(InvalidInput, match="tableType"):
+        tables.create_table(kind.ctx, {"tableName": kind.second}, actor=ANN)
+    assert kind.tables() == [kind.raw]
 
 
 def test_checks_are_written_into_the_config_on_one_record(kind: Kind) -> None:

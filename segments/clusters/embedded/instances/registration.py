@@ -8,7 +8,7 @@ from dataclasses import replace
 from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import Conflict, StateConflict
 from segments.names import TableName
-from segments.services.clusters.instances import instance_not_found
+from segments.services.clusters.instances import instance_exists, instance_not_found
 from segments.services.core.context import Context
 from segments.store import paths
 from segments.store.base import Versioned
@@ -22,7 +22,7 @@ def add_instance(ctx: Context, name: str, address: tuple[str, int], kind: str, t
     try:
         ctx.store.create(paths.participant(name), replace(record, lists={"TAG_LIST": list(tags)}))
     except Conflict as error:
-        raise StateConflict(f"Instance '{name}' exists already.", remedy="List them with GET /instances.") from error
+        raise instance_exists(name) from error
 
 
 def set_instance_state(ctx: Context, name: str, *, is_enabled: bool) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 from segments.clusters.pinot.calls import quoted, version
 from segments.clusters.pinot.changes import Request, send_change
 from segments.domain.pinot.version import PinotVersion
+from segments.services.clusters.instances import instance_exists
 from segments.services.core.context import Context
 from segments.store import paths
 
@@ -17,6 +18,8 @@ _PUT_STATE: Final = PinotVersion(1, 0)
 
 def add_instance(ctx: Context, name: str, address: tuple[str, int], kind: str, tags: Sequence[str]) -> None:
     """Register an instance. StateConflict when it is known."""
+    if _is_known(ctx, name):
+        raise instance_exists(name)
     host, port = address
     body = {"host": host, "port": port, "type": kind, "tags": list(tags)}
     send_change(ctx, Request("POST", "/instances", body=body), is_done=lambda: _is_known(ctx, name))

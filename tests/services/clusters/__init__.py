@@ -1,0 +1,1 @@
+"""Instances and cluster settings as use cases."""
