@@ -149,7 +149,9 @@ def _match(scope: Mapping[str, Any]) -> tuple[Route, dict[str, str], str | None]
         path = slash + rest
     found = _of_path(scope["method"], path)
     # What is the cluster's own business is passed on to it: Django's way finds out.
-    if found is None or (cluster is not None and (not cluster or scope["method"] not in found[0].view.on_pinot)):
+    if found is None:
+        return None
+    if cluster is not None and not (cluster and scope["method"] in cast("type[ApiView]", found[0].view).on_pinot):
         return None
     return *found, cluster
 
