@@ -22,7 +22,7 @@ from segments.domain.realtime.pause import stream_partition
 from segments.domain.realtime.realtime_assignment import consuming_row_of
 from segments.domain.realtime.realtime_repair import AGAIN_KEY, Case, Kind, Known
 from segments.domain.realtime.streams.stream_config import FlushThresholds
-from segments.domain.segments.ideal_state import CONSUMING, OFFLINE, ONLINE, with_rows
+from segments.domain.segments.ideal_state import CONSUMING, OFFLINE, ONLINE, with_rows, without_rows
 
 _MINUTE_MS = 60_000
 
@@ -62,12 +62,13 @@ class Loss:
 
 @dataclass
 class Changes:
-    """``rows`` and ``created`` are written, ``discarded`` {name: version} removed, ``checked`` {name: version} may not
-    change meanwhile.
+    """``rows`` and ``created`` are written, ``dropped`` rows and ``discarded`` {name: version} removed, ``checked``
+    {name: version} may not change meanwhile.
     """
 
     rows: dict[str, dict[str, str]] = field(default_factory=dict)
     created: dict[str, ZNRecord] = field(default_factory=dict)
+    dropped: set[str] = field(default_factory=set)
     discarded: dict[str, int] = field(default_factory=dict)
     checked: dict[str, int] = field(default_factory=dict)
     losses: list[Loss] = field(default_factory=list)
@@ -76,11 +77,11 @@ class Changes:
     @property
     def is_empty(self) -> bool:
         """Nothing to write."""
-        return not (self.rows or self.created or self.discarded)
+        return not (self.rows or self.created or self.discarded or self.dropped)
 
     def apply(self, ideal: ZNRecord) -> ZNRecord:
         """The ideal state with these rows."""
-        return with_rows(ideal, self.rows) if self.rows else ideal
+        return without_rows(with_rows(ideal, self.rows) if self.rows else ideal, self.dropped)
 
 
 def plan_changes(
@@ -102,7 +103,15 @@ def plan_changes(
         if case.kind.makes_segment and case.partition not in starts:
             continue
         _plan_case(changes, case, ideal, blueprint, starts.get(case.partition), taken, now_ms)
+        _drop_bare(changes, case)
     return changes
+
+
+def _drop_bare(changes: Changes, case: Case) -> None:
+    changes.dropped.update(case.bare)
+    changes.sentences += [
+        f"Partition {case.partition}: {s} was assigned without a record and is not any more." for s in case.bare
+    ]
 
 
 def _plan_case(

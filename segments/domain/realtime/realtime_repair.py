@@ -43,6 +43,7 @@ class Kind(StrEnum):
     REPLICAS = "1: some replicas stopped consuming"
     FAILING = "6: every replica stopped again and again; the next try comes later"
     WAIT = "4: too young to tell"
+    BARE = "11: assigned without a record, so that nobody can consume it"
     TAKE_BACK = "9: a person has it consumed again"
     STUCK = "9: needs a person"
 
@@ -105,6 +106,8 @@ class Seen:
     is_urgent: bool = False
     #: Partitions of segments that are still being deleted: what goes on there waits until they are gone.
     leaving: frozenset[int] = frozenset()
+    #: By partition: rows later than all that have a record, themselves without one.
+    bare: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     #: A person wants everything put right now: nothing is too young, and what stands still consumes again.
     is_forced: bool = False
 
@@ -123,6 +126,8 @@ class Case:
     orphan: Known | None = None
     #: Why, for a person: only where it is not plain from the kind.
     reason: str = ""
+    #: Rows without a record that go in the same step.
+    bare: tuple[str, ...] = ()
 
     @property
     def base_offset(self) -> str | None:
@@ -144,22 +149,38 @@ def diagnose(seen: Seen, now_ms: int) -> list[Case]:
     """What each partition needs, in order; healthy ones are left out. A partition that is paused needs nothing."""
     cases = []
     grouped = _by_partition(seen)
-    for partition in sorted(set(grouped) | set(seen.partitions or ())):
+    for partition in sorted(set(grouped) | set(seen.partitions or ()) | set(seen.bare)):
         if seen.pause.stops(partition, seen.topics):
             continue
         found = _partition_cases(seen, partition, grouped.get(partition, _Partition()), now_ms)
+        found = _with_bare(seen, partition, found)
         if partition in seen.leaving and any(c.kind.makes_segment for c in found):
             found = [Case(partition, Kind.WAIT, reason="a segment of it is still being deleted")]
         cases += found
     return cases
 
 
-def latest_names(rows: Iterable[str], records: Iterable[str], deleted: Collection[str]) -> list[str]:
-    """Names whose records a diagnosis must see: per partition the latest with a row and every later one without.
+def bare_rows(rows: Iterable[str], records: Collection[str]) -> dict[int, tuple[str, ...]]:
+    """By partition, the rows later than all that have a record, themselves without one: half of a commit's start."""
+    latest: dict[int, LLCName] = {}
+    names = [parse_llc_name(s) for s in rows if is_llc_name(s)]
+    for name in (n for n in names if n.text in records):
+        if name.partition not in latest or latest[name.partition] < name:
+            latest[name.partition] = name
+    found: dict[int, list[str]] = defaultdict(list)
+    for name in (n for n in names if n.text not in records):
+        if name.partition not in latest or latest[name.partition] < name:
+            found[name.partition].append(name.text)
+    return {partition: tuple(sorted(texts)) for partition, texts in found.items()}
+
+
+def latest_names(rows: Iterable[str], records: Collection[str], deleted: Collection[str]) -> list[str]:
+    """Names whose records a diagnosis must see: per partition the latest with a row and a record, and every later one
+    without a row.
 
     ``deleted`` names are on their way out and count for nothing.
     """
-    with_row = {s: parse_llc_name(s) for s in rows if is_llc_name(s)}
+    with_row = {s: parse_llc_name(s) for s in rows if s in records and is_llc_name(s)}
     latest: dict[int, LLCName] = {}
     for name in with_row.values():
         if name.partition not in latest or latest[name.partition] < name:
@@ -193,6 +214,23 @@ def _by_partition(seen: Seen) -> Mapping[int, _Partition]:
         elif partition.assigned is None or partition.assigned.name < known.name:
             partition.assigned = known
     return grouped
+
+
+def _with_bare(seen: Seen, partition: int, found: list[Case]) -> list[Case]:
+    """What is done about a partition, and about its rows without a record, in one step.
+
+    One that is to be consumed goes: no server can read a segment whose start is not on record, and its rows are read by
+    the one that takes its place. One that was committed may be served all the same, and waits for a person.
+    """
+    bare = tuple(s for s in seen.bare.get(partition, ()) if s in seen.ideal.maps)
+    served = [s for s in bare if set(seen.ideal.maps[s].values()) != {CONSUMING}]
+    if served:
+        return [Case(partition, Kind.STUCK, reason=f"{served[0]} is assigned and has no record")]
+    if not bare:
+        return found
+    if any(c.kind.makes_segment or c.kind is Kind.TAKE_BACK for c in found):
+        return [replace(c, bare=bare) for c in found]
+    return [*found, Case(partition, Kind.BARE, bare=bare)]
 
 
 def _partition_cases(seen: Seen, partition: int, found: _Partition, now_ms: int) -> list[Case]:

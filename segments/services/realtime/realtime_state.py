@@ -4,13 +4,13 @@ round trips).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.domain.realtime.pause import is_disabled, pause_of
-from segments.domain.realtime.realtime_repair import MAX_COMPLETION_MS, Known, Seen, latest_names, unsettled
+from segments.domain.realtime.realtime_repair import MAX_COMPLETION_MS, Known, Seen, bare_rows, latest_names, unsettled
 from segments.domain.segments import segment_metadata
 from segments.errors import InvalidInput, NotFound
 from segments.names import OFFLINE, REALTIME, TableName, split_table_name
@@ -35,6 +35,7 @@ class RealtimeState:
     taken: frozenset[str]
     deleted: frozenset[str] = field(default_factory=frozenset)
     settings: ZNRecord | None = None
+    bare: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     def seen(self, partitions: frozenset[int] | None, topics: int, *, is_patient: bool = False) -> Seen:
         """What ``diagnose`` takes; ``partitions`` as the streams say, None when they could not be asked.
@@ -46,8 +47,9 @@ class RealtimeState:
         age_ms = completion_ms(simple.get(COMPLETION_TIME_KEY))
         leaving = frozenset(parse_llc_name(s).partition for s in self.deleted if is_patient and is_llc_name(s))
         return Seen(
-            self.ideal, pause_of(self.ideal), self.known, partitions, topics, age_ms, returns, not is_patient, leaving
-        )
+            self.ideal, pause_of(self.ideal), self.known, partitions, topics, age_ms, returns, not is_patient, leaving,
+            self.bare,
+        )  # fmt: skip
 
 
 def realtime_table(name: str) -> TableName:
@@ -82,12 +84,13 @@ def observe_realtime(ctx: Context, table: TableName, *, is_quick: bool = False) 
     )
     node = checked_ideal(ideal, table)
     assert node.record is not None
-    records = ctx.store.children(paths.segments(table.typed))
+    records = frozenset(ctx.store.children(paths.segments(table.typed)))
     deleted = frozenset(queue.record.maps) if queue and queue.record else frozenset()
     names = latest_names(node.record.maps, records, deleted)
     known = _known(ctx, table, unsettled(names, node.record.maps) if is_quick else names)
-    taken = frozenset(records) | deleted | frozenset(node.record.maps)
-    return RealtimeState(node.record, node.version, known, taken, deleted, settings.record if settings else None)
+    taken = records | deleted | frozenset(node.record.maps)
+    bare = bare_rows(node.record.maps, records | deleted)
+    return RealtimeState(node.record, node.version, known, taken, deleted, settings.record if settings else None, bare)
 
 
 def _known(ctx: Context, table: TableName, names: Collection[str]) -> tuple[Known, ...]:
