@@ -23,7 +23,7 @@ from segments.domain.realtime.commit.start import consuming_record, consuming_ro
 from segments.domain.realtime.completion import Kind
 from segments.domain.realtime.llc_name import LLCName, parse_llc_name
 from segments.domain.segments import ideal_state
-from segments.domain.tables.schema import parse_schema
+from segments.domain.tables.schema import Schema, parse_schema
 from segments.domain.tables.table_config import parse_table_config
 from segments.errors import Unavailable
 from segments.gateways.controller_protocol import Answer, Report
@@ -199,7 +199,7 @@ class ConsumingWorld(World):
 
     def create_realtime(
         self, *, rows: int = 1_000_000, servers: tuple[int, ...] = (1,), stream: Mapping[str, str] | None = None,
-        segments: Mapping[str, Any] | None = None, is_pauseless: bool = False, **more: Any,
+        segments: Mapping[str, Any] | None = None, is_pauseless: bool = False, schema: Schema = SCHEMA, **more: Any,
     ) -> str:  # fmt: skip
         """Topic, schema, config, first consuming segment; returns its name."""
         maps = {
@@ -217,7 +217,7 @@ class ConsumingWorld(World):
             }}, **more,
         })  # fmt: skip
         self.stream.create("topic", 1)
-        self.store.create(paths.schema("r"), SCHEMA.to_record())
+        self.store.create(paths.schema("r"), schema.to_record())
         self.store.create(paths.table_config(RT), config.to_record())
         name = LLCName("r", 0, 0, self.ctx.clock())
         record = consuming_record(

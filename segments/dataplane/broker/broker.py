@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from segments.dataplane import query as engine
@@ -26,6 +26,7 @@ from segments.dataplane.broker.queried_tables import Side, is_created, sides_of
 from segments.dataplane.broker.routing import Routing, replicas_of
 from segments.dataplane.broker.served_tables import ServedTables
 from segments.dataplane.broker.server_health import ServerHealth
+from segments.dataplane.broker.strict_groups import is_strict, narrowed
 from segments.dataplane.query import QueryRejected
 from segments.dataplane.query.engine import check_bytes
 from segments.dataplane.query.sql.parse import parse_select
@@ -250,12 +251,15 @@ class Broker:
             **({"timeFilter": side.time_filter.to_json()} if side.time_filter else {}),
         }
         least = self._progress.least(routing)
+        strict = is_strict(routing)
+        if strict:
+            least = replace(least, together=frozenset(replicas))
         gathered = self._fan_out.gather(
             request,
             replicas,
             question.deadline,
             least,
-            lambda segment, choice: self._progress.choose(segment, routing.sure(segment, choice)),
+            lambda segment, choice: self._progress.choose(segment, choice if strict else routing.sure(segment, choice)),
         )
         _check_whole(gathered, routing)
         check_bytes(sum(map(len, gathered.parts)))
@@ -279,6 +283,8 @@ class Broker:
                     is_outdated=True,
                 )
         replicas = replicas_of(routing, wanted)
+        if is_strict(routing):
+            replicas = {**narrowed(routing, replicas)}
         nowhere = [s for s, servers in replicas.items() if not servers]
         if nowhere:
             raise _Failed(

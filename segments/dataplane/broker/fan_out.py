@@ -202,7 +202,8 @@ class FanOut:
             gathered.parts.append(reply.partial)
             return []
         gathered.is_behind = True
-        lacking = [s for s in segments if s in reply.missing] or segments
+        together = still.least.together
+        lacking = [s for s in segments if s in reply.missing or s in together] or segments
         self._note_failure(server, lacking, f"{server.instance} does not hold it", still)
         return segments
 

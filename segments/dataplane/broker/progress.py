@@ -19,22 +19,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from segments.dataplane.broker.routing import Routing, ServerRef
-from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
+from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name, partition_stem
 
 
 @dataclass(frozen=True)
 class Least:
     """What an answer must have at least: rows of growing segments, and rows behind the end of open ones;
-    0: any number.
+    0: any number. ``together``: segments that are read with all others of their partition from one server.
     """
 
     docs: Mapping[str, int] = field(default_factory=dict)
     tails: Mapping[str, int] = field(default_factory=dict)
+    together: frozenset[str] = frozenset()
 
     @property
     def segments(self) -> frozenset[str]:
         """Segments that are read where the partition was read before."""
-        return frozenset(self.docs) | frozenset(self.tails)
+        return frozenset(self.docs) | frozenset(self.tails) | self.together
 
 
 @dataclass
@@ -82,13 +83,13 @@ class Progress:
                 sequence, before = _tail(known, segment)
                 is_next = _sequence(segment) > sequence
                 if is_next or (_sequence(segment) == sequence and _counts(rows, before, asked.tails.get(segment, 0))):
-                    known.tails[_partition(segment)] = (_sequence(segment), rows)
+                    known.tails[partition_stem(segment)] = (_sequence(segment), rows)
 
     def choose(self, segment: str, choice: Sequence[ServerRef]) -> ServerRef:
         """The server of ``choice`` (not empty) that this segment's partition was read from before; else one by its
         name, so that partitions spread.
         """
-        partition = _partition(segment)
+        partition = partition_stem(segment)
         with self._lock:
             before = self._server.get(partition)
             found = next((s for s in choice if s.instance == before), None)
@@ -104,18 +105,13 @@ def _counts(rows: int, before: int, asked: int) -> bool:
 
 
 def _tail(known: _Table, segment: str) -> tuple[int, int]:
-    return known.tails.get(_partition(segment), (-1, 0))
+    return known.tails.get(partition_stem(segment), (-1, 0))
 
 
 def _tail_before(known: _Table, segment: str) -> int:
     """Rows that were seen behind the segment before this one: now they are its own."""
     sequence, rows = _tail(known, segment)
     return rows if sequence == _sequence(segment) - 1 else 0
-
-
-def _partition(segment: str) -> str:
-    """``table__partition`` of ``table__partition__sequence__time``."""
-    return segment.rsplit("__", 2)[0]
 
 
 def _sequence(segment: str) -> int:

@@ -26,6 +26,7 @@ class Holder:
         self.rows = 0
         self._visible = np.zeros(0, np.bool_)
         self._taken: Mask | None = None
+        self._is_whole = False
 
     def grow(self, rows: int) -> None:
         """There are so many rows now; none of the new ones is visible yet."""
@@ -56,7 +57,13 @@ class Holder:
         """Which rows queries see; it never changes."""
         if self._taken is None:
             self._taken = self._visible[: self.rows].copy()
+            self._is_whole = bool(self._taken.all())
         return self._taken
+
+    @property
+    def is_whole(self) -> bool:
+        """Do queries see every row?"""
+        return bool(self.mask().all()) if self._taken is None else self._is_whole
 
     @property
     def nbytes(self) -> int:

@@ -43,6 +43,12 @@ class KeyReader:
         named = [*rules.columns, rules.comparison, rules.delete_column]
         self.columns: tuple[str, ...] = tuple(dict.fromkeys(c for c in named if c is not None))
 
+    @property
+    def is_real(self) -> bool:
+        """Is the comparison column one of real numbers?"""
+        name = self._rules.comparison
+        return name is not None and self._schema.by_name[name].stored_type in ("FLOAT", "DOUBLE")
+
     def read(self, rows: pa.Table, count: int) -> KeyRows:
         """``rows`` has ``columns`` in stored types; one that it lacks holds its default null value."""
         keys = hash_rows([self._column(rows, name, count) for name in self._rules.columns], count)

@@ -17,15 +17,19 @@ from segments.dataplane.primary_keys.holder import Holder, Mask, ReadColumns
 from segments.dataplane.primary_keys.key_hashes import Hashes
 from segments.dataplane.primary_keys.key_rows import KeyReader, KeyRows, last_of_each
 from segments.dataplane.primary_keys.key_table import NOWHERE, KeyTable, Places
+from segments.dataplane.primary_keys.time_limits import lowered
 
 
 class PartitionKeys:
     """``segments`` are the segments whose rows count, by name; ``dropped`` those that only queries planned before
-    their removal still read.
+    their removal still read. ``largest``: the greatest comparison value that ever came.
     """
 
     def __init__(self, reader: KeyReader) -> None:
         self._reader = reader
+        self.is_real = reader.is_real
+        self.largest = -(2**63)
+        self._forgotten_below: int | None = None
         self.table = KeyTable()
         self.segments: dict[str, Holder] = {}
         self.dropped: dict[str, Holder] = {}
@@ -63,7 +67,25 @@ class PartitionKeys:
             lost, values = let_go
             places = self.table.find(lost)
             self._revive(lost.take((places == NOWHERE) | (self.table.values[places] < values)))
+        if self._forgotten_below is not None:  # which of those rows is the latest is not known any more
+            self._revive(rows.keys.take(rows.values < self._forgotten_below))
         return holder
+
+    def forget_old(self, ttl: float, deleted_ttl: float) -> None:
+        """Keys whose values are so much below the largest are not kept any more, nor, with ``deleted_ttl``, deleted
+        ones. Their rows stay as they are.
+        """
+        if ttl <= 0 and deleted_ttl <= 0:
+            return
+        largest = np.array([self.largest])
+        floors = [int(lowered(largest, by, is_real=self.is_real)[0]) for by in (ttl, deleted_ttl)]
+        if ttl > 0:
+            self.table.drop(self.table.below(floors[0]))
+        if deleted_ttl > 0:
+            old = self.table.below(floors[1])
+            self.table.drop(old[~self.are_visible(old)])
+        self._forgotten_below = max(floor for floor, by in zip(floors, (ttl, deleted_ttl), strict=True) if by > 0)
+        self.table.shrink()
 
     def seal(self, name: str, read: ReadColumns) -> None:
         """The very same rows are read from somewhere else from now on."""
@@ -93,16 +115,21 @@ class PartitionKeys:
         """{segment: which of its first rows queries see, None: all}, of the ``names`` that are known, each with the
         number of its rows. With those that were dropped it is as if they were still here.
         """
-        found = {name: self.segments[name].mask()[:rows] for name, rows in names.items() if name in self.segments}
+        known = {name: self.segments[name] for name in names if name in self.segments}
         dropped = [self.dropped[name] for name in names if name in self.dropped]
-        if dropped:
-            self._overlay(found, dropped)
-        return {name: None if mask.all() and len(mask) == names[name] else mask for name, mask in found.items()}
+        if not dropped:
+            return {n: None if h.is_whole and h.rows >= names[n] else h.mask()[: names[n]] for n, h in known.items()}
+        found = {name: holder.mask()[: names[name]] for name, holder in known.items()}
+        self._overlay(found, dropped)
+        return {**found}
 
-    def is_known(self, keys: Hashes) -> Mask:
-        """Which of the keys have a row."""
-        known: Mask = self.table.find(keys) != NOWHERE
-        return known
+    def are_visible(self, places: Places) -> Mask:
+        """Do queries see the rows at these places? The last rows of deleted keys they do not."""
+        held, docs = self.table.holders[places], self.table.docs[places]
+        found = np.zeros(len(places), np.bool_)
+        for number in np.unique(held):
+            found[held == number] = self._by_number[int(number)].is_visible(docs[held == number])
+        return found
 
     def holder_at(self, number: int) -> Holder:
         """The segment with this number."""
@@ -124,6 +151,7 @@ class PartitionKeys:
         """Rows of a segment: those that are the latest of their keys take over."""
         if not len(rows):
             return
+        self.largest = max(self.largest, int(rows.values.max()))
         last = last_of_each(rows)
         rows, docs = rows.take(last), docs[last]
         places = self.table.find(rows.keys)

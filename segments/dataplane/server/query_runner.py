@@ -6,24 +6,19 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from segments.dataplane import query as engine
-from segments.dataplane.server.held.slots import Answering, Slots
 from segments.dataplane.server.http.query_request import QueryRequest, read_query_request
 from segments.dataplane.server.schemas import SchemaCache
+from segments.dataplane.server.segment_finder import SegmentFinder
 from segments.errors import PinotAdminError
 from segments.metrics import servers
 from segments.names import split_table_name
 
 log = logging.getLogger(__name__)
-
-#: Seconds that a query waits for rows which another replica already showed, and between two checks.
-_BEHIND_S: Final = 0.5
-_POLL_S: Final = 0.002
 
 
 @dataclass(frozen=True)
@@ -34,17 +29,11 @@ class Refusal:
     body: dict[str, Any]
 
 
-#: (typed table, segment, its rows) -> rows that were read behind exactly these, in pieces.
-TailOf = Callable[[str, str, int], Sequence[Answering]]
-
-
 class QueryRunner:
     """Plans, scans, encodes. Safe to use from several threads."""
 
-    def __init__(
-        self, host: str, slots: Slots, schemas: SchemaCache, tail_of: TailOf, cache_bytes: Callable[[], int]
-    ) -> None:
-        self._host, self._slots, self._schemas, self._tail_of = host, slots, schemas, tail_of
+    def __init__(self, host: str, finder: SegmentFinder, schemas: SchemaCache, cache_bytes: Callable[[], int]) -> None:
+        self._host, self._finder, self._schemas = host, finder, schemas
         self.cache_bytes = cache_bytes
         self._lock = threading.Lock()
         self.queries = 0
@@ -74,9 +63,9 @@ class QueryRunner:
         return answer
 
     def _run(self, request: QueryRequest) -> bytes | Refusal:
-        held, tails, missing = self._find(request)
-        if missing:
-            return Refusal(409, {"missing": missing})
+        found = self._finder.find(request)
+        if found.missing:
+            return Refusal(409, {"missing": found.missing})
         raw = split_table_name(request.table)[0]
         schema = (
             self._schemas.get(raw, request.schema_version, request.schema)
@@ -86,30 +75,22 @@ class QueryRunner:
         if schema is None:
             return Refusal(409, {"missing": [], "needsSchema": True})
         plan = engine.plan_query(request.sql, schema, options=request.options or {}, time_filter=request.filter)
-        rows = [self._rows(segment, plan.columns) for segment in held]
-        rows += [self._rows(tail, plan.columns, is_tail=True) for tail in tails]
+        masks = {} if shows_all_rows(plan.options) else found.masks
+        rows = [
+            engine.SegmentRows(
+                piece.name,
+                self._host,
+                piece.rows.table_of(plan.columns),
+                piece.rows.num_docs,
+                piece.rows.is_growing,
+                piece.is_tail,
+                masks.get(piece.rows.name),
+            )
+            for piece in found.pieces
+        ]
         return engine.encode_partial(engine.execute_partial(plan, rows))
 
-    def _find(self, request: QueryRequest) -> tuple[list[Answering], list[Answering], list[str]]:
-        """The segments, all at one moment, and what was read behind open ones. One that is behind what the broker has
-        seen elsewhere gets a moment (rule `never-backwards`).
-        """
-        until = time.monotonic() + _BEHIND_S
-        tails, min_docs = request.tails or {}, request.min_docs or {}
-        while True:
-            found, missing = self._slots.find(request.table, request.segments)
-            pairs = [(s, self._tail_of(request.table, s.name, s.num_docs)) for s in found if s.name in tails]
-            behind = {s.name: sum(piece.num_docs for piece in tail) for s, tail in pairs}
-            # What was seen behind the segment before may be more than this one can hold: the rest is behind it.
-            is_behind = any(
-                s.is_growing and s.num_docs + behind.get(s.name, 0) < min_docs.get(s.name, 0) for s in found
-            )
-            is_behind |= any(rows < tails[name] for name, rows in behind.items())
-            if missing or not is_behind or time.monotonic() >= until:
-                return found, [piece for _, tail in pairs for piece in tail], missing
-            time.sleep(_POLL_S)
 
-    def _rows(self, segment: Answering, columns: Sequence[str], *, is_tail: bool = False) -> engine.SegmentRows:
-        """Those of the columns that the segment has; the engine fills in the others."""
-        rows = segment.table_of(columns)
-        return engine.SegmentRows(segment.name, self._host, rows, segment.num_docs, segment.is_growing, is_tail)
+def shows_all_rows(options: Mapping[str, str]) -> bool:
+    """``skipUpsert``: rows that later ones replaced are shown, too."""
+    return options.get("skipUpsert", "").lower() == "true"

@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
+from segments.dataplane.primary_keys.server_keys import ServerKeys
+from segments.dataplane.primary_keys.table_keys import locked
 from segments.dataplane.server.consuming import Consumers
 from segments.dataplane.server.held.held_segment import HeldSegment
 from segments.dataplane.server.held.loader import Loader
@@ -59,13 +61,14 @@ class Reconciler:
         reporter: Reporter,
         consumers: Consumers,
         pending: PendingChanges,
+        keys: ServerKeys,
         *,
         loads: int,
         grace_s: float,
     ) -> None:
         self._store, self._instance = store, instance
         self._slots, self._loader, self._folders, self._reporter = slots, loader, folders, reporter
-        self._grace_s = grace_s
+        self._grace_s, self._keys = grace_s, keys
         self._consumers, self._pending = consumers, pending
         self._pool = ThreadPoolExecutor(loads, thread_name_prefix=f"load-{instance}")
         self._thread = threading.Thread(target=self._run, name=f"reconcile-{instance}", daemon=True)
@@ -209,6 +212,7 @@ class Reconciler:
             names = [s for s in (slots if changed is None else changed & set(slots)) if slots[s].is_to_hold]
         for name in self._outdated(table, names) | to_load:
             self._load(table, name)
+        self._keep_keys(table)
         self._consumers.ensure(table, node.record if node else None)
         if has_changed or node is None:
             self._reporter.mark(table)
@@ -241,6 +245,20 @@ class Reconciler:
             if not slots:
                 del tables[table]
         return has_changed, to_load
+
+    def _keep_keys(self, table: str) -> None:
+        """Rows of segments that are not wanted any more do not stand in the way of older ones."""
+        keys = self._keys.known(table)
+        if keys is None:
+            return
+        with keys.lock:
+            with self._slots.locked() as tables:
+                slots = tables.get(table, {})
+                answering = {n for n, s in slots.items() if s.held is not None or s.consuming is not None}
+                live = {n for n in answering if slots[n].wanted not in (None, OFFLINE)}
+            keys.keep(live, answering)
+        if not slots:  # loads that are under way have a slot
+            self._keys.forget(table)
 
     def _outdated(self, table: str, names: list[str]) -> set[str]:
         """Those whose held CRC is not the one on record, or that are to be loaded again in any case."""
@@ -276,21 +294,27 @@ class Reconciler:
         self._pool.submit(self._run_load, table, name, slot, epoch)
 
     def _run_load(self, table: str, name: str, slot: Slot, epoch: int) -> None:
-        loaded, error, wait_s = None, "", 0
+        loaded, keys, read, error, wait_s = None, None, None, "", 0
         try:
             loaded = self._loader.load(table, name, slot.held, is_forced=slot.is_forced)
+            keys = self._keys.of(table)
+            read = keys.keys_of(loaded) if keys is not None and not keys.has(loaded) else None
         except NotCommittedYet as fault:
             error, wait_s = str(fault), fault.wait_s
         except PinotAdminError as fault:
-            error = str(fault)
+            loaded, error = None, str(fault)
             log.warning("Segment %s of %s could not be loaded: %s", name, table, error)
         except Exception as fault:  # whatever it is, it must not stop the others
-            error = f"{type(fault).__name__}: {fault}"
+            loaded, error = None, f"{type(fault).__name__}: {fault}"
             log.exception("Segment %s of %s could not be loaded", name, table)
-        with self._slots.locked():
-            slot.is_loading = False
-            replaced = self._take_result(slot, loaded, error, wait_s) if slot.epoch == epoch else loaded
-            again, slot.load_again = slot.load_again, False
+        with locked(keys):
+            with self._slots.locked():
+                slot.is_loading = False
+                is_current = slot.epoch == epoch
+                replaced = self._take_result(slot, loaded, error, wait_s) if is_current else loaded
+                again, slot.load_again = slot.load_again, False
+            if keys is not None and loaded is not None and read is not None and is_current:
+                keys.put(loaded, read)
         if replaced is not None:
             replaced.release()
         self._reporter.mark(table)
@@ -347,6 +371,8 @@ class Reconciler:
                         gone.append((table, name, slots.pop(name)))
                 if not slots:
                     del tables[table]
+        for table in {table for table, _, _ in gone}:
+            self._keep_keys(table)
         for table, name, slot in gone:
             self._folders.remove(table, name)
             if slot.held is not None:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from segments.dataplane.primary_keys.server_keys import ServerKeys
 from segments.dataplane.query import warm_up_soon as warm_queries_soon
 from segments.dataplane.realtime.decoder_warm_up import warm_up_soon as warm_decoding_soon
 from segments.dataplane.server.consuming import Consumers, ConsumingSettings, SharedResources, StreamPool, Uploader
@@ -34,6 +35,7 @@ from segments.dataplane.server.reconciler import Reconciler
 from segments.dataplane.server.reingestion import Reingestions
 from segments.dataplane.server.reporter import Reporter
 from segments.dataplane.server.schemas import SchemaCache
+from segments.dataplane.server.segment_finder import SegmentFinder
 from segments.dataplane.server.set_aside import Outbox
 from segments.domain.access.cluster_signature import address_of
 from segments.errors import PinotAdminError
@@ -127,15 +129,13 @@ class Server:
         shared = self._shared(deep_store, cache, controller or self._http_controller, opener)
         self.consumers = Consumers(shared, self.slots, self.reporter.mark, pending.mark)
         self.reconciler = Reconciler(
-            store, self.instance, self.slots, loader, folders, self.reporter, self.consumers, pending,
+            store, self.instance, self.slots, loader, folders, self.reporter, self.consumers, pending, shared.keys,
             loads=settings.loads, grace_s=settings.drop_grace_s,
         )  # fmt: skip
         self._consuming_info = ConsumingInfo(self.slots, shared.streams)
         self._reingestions = Reingestions(shared, reingested or HttpReingestedUploads(controllers, signer))
         self._uploads = SegmentUploads(store, self.instance, self.slots, folders, shared.uploader)
-        self.runner = QueryRunner(
-            settings.host, self.slots, SchemaCache(store), self.consumers.tails.of, lambda: cache.size_bytes
-        )
+        self.runner = QueryRunner(settings.host, self._finder(shared), SchemaCache(store), lambda: cache.size_bytes)
         self._pool = ThreadPoolExecutor(settings.query_threads, thread_name_prefix=f"query-{self.instance}")
         self._http = HttpEndpoint(settings.host, settings.admin_port)
         self._membership: Membership | None = None
@@ -147,6 +147,9 @@ class Server:
         downloader = Downloader(deep_store, files, settings.elsewhere)
         peers = Peers(self._store, self.instance, settings.peer_scheme)
         return Loader(self._store, self._folders, downloader, peers, cache, settings.max_segment_bytes)
+
+    def _finder(self, shared: SharedResources) -> SegmentFinder:
+        return SegmentFinder(self.slots, shared.keys, self.consumers.tails.of)
 
     def _shared(
         self, deep_store: DeepStore, cache: ColumnCache, controller: Controller, opener: OpenStream | None
@@ -171,6 +174,7 @@ class Server:
             streams,
             self._folders,
             cache,
+            ServerKeys(self._store),
             settings.consuming,
             threading.BoundedSemaphore(settings.consuming.builds),
             self._set_aside,

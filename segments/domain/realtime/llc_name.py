@@ -53,6 +53,11 @@ class LLCName:
         return (self.partition, self.sequence, self.text) < (other.partition, other.sequence, other.text)
 
 
+def partition_stem(segment: str) -> str:
+    """``table__partition`` of ``table__partition__sequence__time``; another name is its own."""
+    return segment.rsplit("__", 2)[0]
+
+
 def parse_llc_name(text: str) -> LLCName:
     """The parts of a consuming segment's name. Raises InvalidInput for any other name."""
     found = _NAME.fullmatch(text)

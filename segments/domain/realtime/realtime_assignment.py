@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from segments.domain.realtime.llc_name import LLCName, is_llc_name, parse_llc_name
 from segments.domain.segments.ideal_state import CONSUMING
 from segments.errors import StateConflict
 
@@ -35,6 +36,17 @@ def servers_of_partition(table: str, partition: int, replicas: int, instances: S
 def consuming_row_of(table: str, partition: int, replicas: int, instances: Sequence[str]) -> dict[str, str]:
     """{instance: CONSUMING} of a new segment of the partition."""
     return dict.fromkeys(sorted(servers_of_partition(table, partition, replicas, instances)), CONSUMING)
+
+
+def kept_rows(segments: Mapping[str, Mapping[str, str]]) -> dict[int, dict[str, str]]:
+    """{partition: {instance: CONSUMING}} of the servers of each partition's newest segment: those of a table in which
+    a primary key has one row stay together.
+    """
+    newest: dict[int, LLCName] = {}
+    for name in (parse_llc_name(s) for s in segments if is_llc_name(s)):
+        if name.partition not in newest or newest[name.partition] < name:
+            newest[name.partition] = name
+    return {partition: dict.fromkeys(sorted(segments[name.text]), CONSUMING) for partition, name in newest.items()}
 
 
 def most_partitions_per_server(partitions: int, replicas: int, servers: int) -> int:

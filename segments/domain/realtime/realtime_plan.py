@@ -39,7 +39,9 @@ class Start:
 
 @dataclass(frozen=True)
 class Blueprint:
-    """The shape of new segments of a table. ``instances``: the tenant's servers in the table's order."""
+    """The shape of new segments of a table. ``instances``: the tenant's servers in the table's order; ``kept``: rows of
+    partitions that stay on the servers where they are.
+    """
 
     raw: str
     typed: str
@@ -49,6 +51,7 @@ class Blueprint:
     flush_of: Callable[[int], FlushThresholds]
     partitions_per_server: int
     partition_metadata: Callable[[int], str | None]
+    kept: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -192,6 +195,8 @@ def _put_online(changes: Changes, ideal: ZNRecord, known: Known) -> None:
 
 
 def _row(blueprint: Blueprint, partition: int) -> dict[str, str]:
+    if kept := blueprint.kept.get(partition):
+        return {**kept}
     own = stream_partition(partition, blueprint.topics)
     return consuming_row_of(blueprint.typed, own, blueprint.replicas, blueprint.instances)
 

@@ -11,6 +11,7 @@ from segments.domain.realtime.llc_name import is_llc_name
 from segments.domain.replacement.lineage import Entry, Lineage, State
 from segments.domain.segments.segment_metadata import COMMITTING, IN_PROGRESS, TIME_RANGE_MS, SegmentMetadata
 from segments.domain.segments.upload import UploadedSegment
+from segments.domain.tables.keyed_tables import is_keyed
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import Forbidden, Gone, InvalidInput, PreconditionFailed, StateConflict
 from segments.names import OFFLINE, REALTIME, TableName
@@ -107,6 +108,16 @@ def another_upload(table: str, segment: str) -> StateConflict:
     return StateConflict(
         f"Another segment upload is in progress for segment: {segment} of table: {table}.", remedy="Retry later."
     )
+
+
+def check_comes_from_stream(config: TableConfig, segment: UploadedSegment) -> None:
+    """Where a primary key has one row, a row's place in its stream decides. Raises InvalidInput."""
+    if is_keyed(config):
+        raise InvalidInput(
+            f"Segment '{segment.name}' can not be added to upsert or dedup table '{config.table}': its rows have no "
+            "place among those of the stream.",
+            remedy="Send the rows to the stream; a segment that came from it can be uploaded again under its name.",
+        )
 
 
 def check_offsets(config: TableConfig, segment: UploadedSegment) -> None:

@@ -43,9 +43,14 @@ class KeyRules:
         return self.mode != "DEDUP"
 
     @property
-    def needs_order(self) -> bool:
-        """Do a segment's rows depend on the rows before them? Then those have to be there first."""
+    def depends_on_rows(self) -> bool:
+        """Do a segment's rows depend on the rows before them?"""
         return self.mode != "FULL" or self.drops_out_of_order or self.out_of_order_column is not None
+
+    @property
+    def needs_order(self) -> bool:
+        """Have the rows before a segment to be there first? Also where keys are forgotten in time."""
+        return self.depends_on_rows or self.ttl > 0 or self.deleted_ttl > 0
 
 
 def is_upsert(config: TableConfig) -> bool:

@@ -17,13 +17,14 @@ from segments.domain.realtime import first_starts
 from segments.domain.realtime.llc_name import parse_llc_name
 from segments.domain.realtime.partition_metadata import stream_partition_metadata
 from segments.domain.realtime.pause import pause_of, stream_partition, topic_of
-from segments.domain.realtime.realtime_assignment import most_partitions_per_server
+from segments.domain.realtime.realtime_assignment import kept_rows, most_partitions_per_server
 from segments.domain.realtime.realtime_plan import Blueprint, Changes, Start, plan_changes
 from segments.domain.realtime.realtime_repair import Case, Kind, diagnose
 from segments.domain.realtime.realtime_table import check_realtime
 from segments.domain.realtime.streams import changed_streams
 from segments.domain.realtime.streams.stream_offset import Offset
 from segments.domain.segments.ideal_state import CONSUMING
+from segments.domain.tables.keyed_tables import is_keyed
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import PinotAdminError, StateConflict, Unavailable
 from segments.metrics import consumption as metrics
@@ -171,6 +172,7 @@ def blueprint(ctx: Context, config: TableConfig, facts: StreamFacts, ideal: ZNRe
         flush_of=lambda partition: facts.config_of(partition).flush,
         partitions_per_server=most_partitions_per_server(len(partitions), config.replication, len(instances)),
         partition_metadata=metadata,
+        kept=kept_rows(ideal.maps) if is_keyed(config) else {},
     )
 
 

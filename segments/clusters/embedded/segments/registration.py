@@ -177,6 +177,7 @@ class Registration:
         lock_ms = int(self.ctx.limits.upload_lock_s * 1000)
         admission.check_existing(typed, part.name, old, self.options.conditions, now_ms=self.now_ms, lock_ms=lock_ms)
         if old is None:
+            admission.check_comes_from_stream(self.config, part)
             admission.check_offsets(self.config, part)
         elif old.crc != part.crc:
             if self.options.conditions.keeps_content:

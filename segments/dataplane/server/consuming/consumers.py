@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Collection
 from typing import Final
 
+from segments.dataplane.primary_keys.table_keys import locked
 from segments.dataplane.server.consuming.partition_reader import PartitionReader
 from segments.dataplane.server.consuming.read_ahead import ReadAhead
 from segments.dataplane.server.consuming.rows_past_end import RowsPastEnd
@@ -21,7 +22,8 @@ from segments.dataplane.server.held.slots import Slot, Slots
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.domain.realtime.pause import PauseState, pause_of
-from segments.domain.segments.ideal_state import CONSUMING
+from segments.domain.realtime.streams.stream_offset import Offset
+from segments.domain.segments.ideal_state import CONSUMING, OFFLINE
 from segments.errors import PinotAdminError
 from segments.names import split_table_name
 
@@ -150,13 +152,7 @@ class Consumers:
 
     def install(self, worker: Worker, held: HeldSegment) -> bool:
         """The committed file takes the buffer's place, for every query that begins from now on."""
-        with self._slots.locked() as tables:
-            slot = tables.get(worker.table, {}).get(worker.segment)
-            is_wanted = slot is not None and slot.consuming is worker
-            if slot is not None and is_wanted:
-                slot.held, slot.consuming, slot.error, slot.failures = held, None, "", 0
-        if not is_wanted:
-            held.release()
+        if not self._swap(worker, held, ends=True):
             return False
         with self._lock:
             self._running.discard(worker)
@@ -167,17 +163,28 @@ class Consumers:
 
     def seal(self, worker: Worker, held: HeldSegment) -> bool:
         """The file takes the buffer's place for queries while its commit goes on."""
-        with self._slots.locked() as tables:
-            slot = tables.get(worker.table, {}).get(worker.segment)
-            is_wanted = slot is not None and slot.consuming is worker
-            if slot is not None and is_wanted:
-                slot.held, slot.error = held, ""
-        if not is_wanted:
-            held.release()
+        if not self._swap(worker, held, ends=False):
             return False
         self._report(worker.table)
         self._let_next_in(worker)
         return True
+
+    def _swap(self, worker: Worker, held: HeldSegment, *, ends: bool) -> bool:
+        """File for buffer, in one moment; False, and the file is released, when nobody wants it."""
+        keys = self._parts.keys.known(worker.table)
+        with locked(keys):
+            with self._slots.locked() as tables:
+                slot = tables.get(worker.table, {}).get(worker.segment)
+                is_wanted = slot is not None and slot.consuming is worker
+                if slot is not None and is_wanted:
+                    slot.held, slot.error = held, ""
+                if slot is not None and is_wanted and ends:
+                    slot.consuming, slot.failures = None, 0
+            if is_wanted and keys is not None:
+                keys.seal(held)
+        if not is_wanted:
+            held.release()
+        return is_wanted
 
     def failed(self, worker: Worker, error: str) -> None:
         """ERROR, until somebody resets it or the segment is committed elsewhere; without an error it begins again at
@@ -199,7 +206,9 @@ class Consumers:
         with self._lock:
             old = self._ahead.get(place)
             has_next = source.name.sequence + 1 in self._latest.get(place, {})
-        if self._is_stopped or has_next or (old is not None and old.begins_behind(intake)):
+        # Rows without a segment have no place among rows of their keys.
+        is_keyed = intake.keyed is not None
+        if self._is_stopped or is_keyed or has_next or (old is not None and old.begins_behind(intake)):
             return
         try:
             behind = intake.behind()
@@ -238,6 +247,22 @@ class Consumers:
             if slot is None or slot.wanted is None or slot.held is not None:
                 return True
             return not isinstance(slot.consuming, Worker) or slot.consuming.is_settled
+
+    def is_before_complete(self, worker: Worker, start: Offset) -> bool:
+        """Are the rows of all segments before this one here, up to where it starts? Where one can not be had, its rows
+        are missing until it is.
+        """
+        partition, sequence = _place(worker.segment)
+        with self._slots.locked() as tables:
+            for name, slot in tables.get(worker.table, {}).items():
+                before = _place(name)
+                if before[0] != partition or before[1] >= sequence or slot.wanted in (None, OFFLINE) or slot.held:
+                    continue
+                consuming = slot.consuming
+                is_last = before[1] == sequence - 1
+                if not (is_last and isinstance(consuming, Worker) and consuming.ends_at(start)):
+                    return False
+        return True
 
     def _let_next_in(self, worker: Worker) -> None:
         after = self._neighbour(worker, 1)

@@ -9,6 +9,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
+from segments.dataplane.primary_keys.keyed_rows import KeyedRows
 from segments.dataplane.realtime.decode import open_decoder
 from segments.dataplane.realtime.decoded import Decoded
 from segments.dataplane.realtime.mutable_segment import MutableSegment
@@ -63,6 +64,7 @@ class PartitionReader:
         self.bad = 0
         self.filtered = 0
         self.has_null_times = False
+        self.keyed: KeyedRows | None = None
         self.lost: list[tuple[Offset, Offset]] = []
         self.last_read_ms = 0
         self.last_message_ms = 0
@@ -100,7 +102,8 @@ class PartitionReader:
 
     def _append(self, batch: Batch) -> None:
         decoded = self._decoder.decode(batch.values, now_ms=self.source.created_ms)
-        self.segment.append(decoded.table, decoded.masks)
+        append = self.segment.append if self.keyed is None else self.keyed.append
+        append(decoded.table, decoded.masks)
         if decoded.set_aside:
             self._set_aside(batch, decoded)
         self.has_null_times |= (self.source.config.time_column or "") in decoded.masks

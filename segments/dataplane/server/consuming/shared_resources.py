@@ -6,6 +6,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
+from segments.dataplane.primary_keys.server_keys import ServerKeys
 from segments.dataplane.server.consuming.commit.uploads import Uploader
 from segments.dataplane.server.consuming.stream_pool import StreamPool
 from segments.dataplane.server.held.column_cache import ColumnCache
@@ -47,7 +48,7 @@ class ConsumingSettings:
 @dataclass(frozen=True)
 class SharedResources:
     """The server's own things that a consuming segment works with. ``set_aside``: where messages go that gave no row;
-    None: nowhere.
+    None: nowhere. ``keys``: of tables in which a primary key has one row.
     """
 
     store: Store
@@ -57,6 +58,7 @@ class SharedResources:
     streams: StreamPool
     folders: SegmentFolders
     cache: ColumnCache
+    keys: ServerKeys
     settings: ConsumingSettings = field(default_factory=ConsumingSettings)
     builds: threading.BoundedSemaphore = field(default_factory=lambda: threading.BoundedSemaphore(2))
     set_aside: Outbox | None = None

@@ -12,11 +12,13 @@ import logging
 import threading
 from typing import Final
 
+from segments.dataplane.primary_keys.table_keys import locked
 from segments.dataplane.server.consuming import decisions
 from segments.dataplane.server.consuming.commit.commit import BeginAgain, BuildFailed, Commit
 from segments.dataplane.server.consuming.decisions import Committed, Limits, Next, Online, Progress, State
 from segments.dataplane.server.consuming.partition_reader import PartitionReader
 from segments.dataplane.server.consuming.query_readiness import QueryReadiness
+from segments.dataplane.server.consuming.reading.keyed_reading import key_rows
 from segments.dataplane.server.consuming.reading.losses import Losses
 from segments.dataplane.server.consuming.reading.patient_reading import Reading
 from segments.dataplane.server.consuming.shared_resources import SharedResources
@@ -118,6 +120,11 @@ class Worker:
         """Does it read from the stream, as far as anybody knows?"""
         return self.state.is_reading and not self.problem and self._thread.is_alive()
 
+    def ends_at(self, offset: Offset) -> bool:
+        """Has it exactly the rows before this offset?"""
+        intake = self.intake
+        return intake is not None and (intake.offset == offset or self._limit is not None)
+
     def let_in(self) -> None:
         """The segment before this one is settled: nothing may keep this one from being reported."""
         self._report_if_open()
@@ -152,7 +159,9 @@ class Worker:
         if source.is_done:
             self._set(State.DISCARDED)
             return
-        self.intake = self._host.take_ahead(source) or PartitionReader(source, source.start, self._parts.streams)
+        intake = self._host.take_ahead(source) or PartitionReader(source, source.start, self._parts.streams)
+        key_rows(self._parts, intake, self._waiting, lambda: self._host.is_before_complete(self, source.start))
+        self.intake = intake
         self._waiting.is_forced |= source.is_paused
         self._set(State.CONSUMING)
         self._gate = QueryReadiness(self._parts, source, lambda: self._host.is_before_settled(self))
@@ -302,8 +311,11 @@ class Worker:
     def _discard(self, intake: PartitionReader, committed: Committed | None) -> None:
         """Somebody else's rows count. Until they are here, this copy answers with no more than was committed."""
         if committed is not None and intake.offset > committed.end:
-            self._limit = intake.rows_at(committed.end)
-            self._is_hidden = self._limit is None
+            with locked(self._parts.keys.known(self.table)):
+                self._limit = intake.rows_at(committed.end)
+                self._is_hidden = self._limit is None
+                if intake.keyed is not None:
+                    intake.keyed.cut(self._limit)
         self._set(State.DISCARDED)
 
     def _catch_up(self, reading: Reading, to: Offset | None) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from segments.dataplane.server.consuming.partition_reader import PartitionReader
 from segments.dataplane.server.consuming.source import Source
 from segments.dataplane.server.held.held_segment import HeldSegment
+from segments.domain.realtime.streams.stream_offset import Offset
 
 if TYPE_CHECKING:
     from segments.dataplane.server.consuming.worker import Worker
@@ -35,6 +36,9 @@ class Host(Protocol):
 
     def take_ahead(self, source: Source) -> PartitionReader | None:
         """Rows that were read ahead for this segment."""
+
+    def is_before_complete(self, worker: Worker, start: Offset) -> bool:
+        """Are all rows of the partition before ``start``, where this segment begins, on this server?"""
 
     def is_before_settled(self, worker: Worker) -> bool:
         """Is this server's segment before it, if it has one, sure to show no row that the next one has too?"""

@@ -40,7 +40,8 @@ class RealtimeTable:
     """What a successor needs to know of its table. ``instances``: the tenant's servers in the table's order.
 
     ``taken``: names that records hold already although no row does; ``chance`` in [0, 1) spreads tuned row limits;
-    ``last_sized``: the partition's last committed segment, for a start that does not know its own segment's size yet.
+    ``stays``: new segments go where the partition's last one is; ``last_sized``: the partition's last committed
+    segment, for a start that does not know its own segment's size yet.
     """
 
     typed: str
@@ -51,6 +52,7 @@ class RealtimeTable:
     taken: frozenset[str] = frozenset()
     chance: float = 0.5
     last_sized: Committed | None = None
+    stays: bool = False
 
 
 @dataclass(frozen=True)
@@ -196,6 +198,8 @@ def checked_row(
 
 def _assigned(name: LLCName, table: RealtimeTable, row: Mapping[str, str]) -> dict[str, str]:
     """Pinot's rule over the tenant's servers; where they are too few now, those that consumed the segment go on."""
+    if table.stays:
+        return consuming_row(row)
     try:
         own = stream_partition(name.partition, table.topics)
         return consuming_row_of(table.typed, own, table.replicas, table.instances)

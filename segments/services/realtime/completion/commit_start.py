@@ -15,6 +15,7 @@ from segments.domain.realtime.llc_name import LLCName, is_llc_name, parse_llc_na
 from segments.domain.segments import segment_metadata
 from segments.domain.segments.ideal_state import CONSUMING
 from segments.domain.segments.segment_metadata import COMMITTING, DONE
+from segments.domain.tables.keyed_tables import is_keyed
 from segments.errors import StateConflict
 from segments.services.core.context import Context
 from segments.services.realtime.completion.committing_list import listed_segments, listing_writes
@@ -84,6 +85,7 @@ def table_of_successor(
         topics=seen.topics,
         flush=seen.stream.flush,
         chance=random.random(),
+        stays=is_keyed(seen.config),
         instances=tenant_servers(ctx, seen.config),
         taken=_taken(ctx, seen) if is_repeated else frozenset(),
         last_sized=last_sized,

@@ -1,0 +1,138 @@
+"""The primary keys of one table on this server: a lock, and keys by partition.
+
+Rows and keys change together under the lock, and a query takes rows and masks under it: so no query sees a key twice,
+or misses one, while a row moves from one segment to another.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
+from typing import Protocol
+
+import pyarrow as pa
+
+from segments.dataplane.primary_keys.holder import Holder, Mask
+from segments.dataplane.primary_keys.key_rows import KeyReader, KeyRows
+from segments.dataplane.primary_keys.partition_keys import PartitionKeys
+from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
+from segments.domain.tables.keyed_tables import KeyRules
+from segments.domain.tables.schema import Schema
+
+
+class Rows(Protocol):
+    """A segment, or what it had at one moment."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def num_docs(self) -> int: ...
+
+    def table_of(self, columns: Sequence[str]) -> pa.Table:
+        """Those of the columns that it has."""
+
+
+class TableKeys:
+    """``lock`` is held by whoever calls anything but ``read``, ``keys_of`` and ``has``; it is taken before the one of
+    the server's slots.
+    """
+
+    def __init__(self, rules: KeyRules, schema: Schema) -> None:
+        self.rules, self.schema = rules, schema
+        self.lock = threading.RLock()
+        self._reader = KeyReader(rules, schema)
+        self._partitions: dict[int, PartitionKeys] = defaultdict(lambda: PartitionKeys(self._reader))
+
+    def read(self, rows: pa.Table, count: int) -> KeyRows:
+        """The keys of rows: the part of the work that needs no lock."""
+        return self._reader.read(rows, count)
+
+    def keys_of(self, rows: Rows) -> KeyRows:
+        """The keys of a whole segment, also without the lock."""
+        return self._reader.read(rows.table_of(self._reader.columns), rows.num_docs)
+
+    def partition(self, segment: str) -> PartitionKeys:
+        """The keys of the segment's partition."""
+        return self._partitions[_place(segment)[0]]
+
+    def begin(self, name: str, read: Rows) -> Holder:
+        """A segment that will grow."""
+        return self.partition(name).begin(name, _place(name)[1], read.table_of)
+
+    def put(self, rows: Rows, keys: KeyRows) -> None:
+        """A segment as it is now, in place of what had its name. One that came from no stream counts row by row."""
+        partition, sequence = _place(rows.name)
+        if partition >= 0:
+            self._partitions[partition].replace(rows.name, sequence, rows.table_of, keys)
+
+    def seal(self, rows: Rows) -> None:
+        """The very rows that were consumed are in this file now; others are taken as any new segment."""
+        known = self.partition(rows.name).segments.get(rows.name)
+        if known is not None and known.rows == rows.num_docs:
+            self.partition(rows.name).seal(rows.name, rows.table_of)
+        else:
+            self.put(rows, self.keys_of(rows))
+
+    def has(self, rows: Rows) -> bool:
+        """Are the keys of this very segment known? Takes the lock itself."""
+        with self.lock:
+            known = self.partition(rows.name).segments.get(rows.name)
+            return known is not None and known.read == rows.table_of
+
+    def keep(self, live: Collection[str], answering: Collection[str]) -> None:
+        """Forget segments that are not ``live`` any more; those that are ``answering`` are still read by queries that
+        were planned before.
+        """
+        for keys in self._partitions.values():
+            for name in [n for n in keys.segments if n not in live]:
+                keys.remove(name, is_still_read=name in answering)
+            for name in [n for n in keys.dropped if n not in answering]:
+                del keys.dropped[name]
+
+    def behind(self, name: str) -> list[str]:
+        """The segments that are later in the partition than this one."""
+        partition, sequence = _place(name)
+        if partition < 0:
+            return []
+        known = self._partitions[partition].segments.values()
+        return [h.name for h in sorted(known, key=lambda h: h.order) if h.order > sequence]
+
+    def masks(self, found: Sequence[Rows]) -> Mapping[str, Mask | None]:
+        """{segment: which of its rows queries see, None: all}; what is not in it has no keys."""
+        if not self.rules.masks_rows:
+            return {}
+        by_partition: dict[int, dict[str, int]] = defaultdict(dict)
+        for rows in found:
+            by_partition[_place(rows.name)[0]][rows.name] = rows.num_docs
+        masks: dict[str, Mask | None] = {}
+        for partition, names in by_partition.items():
+            masks.update(self._partitions[partition].masks(names))
+        return masks
+
+    @property
+    def keys(self) -> int:
+        """Primary keys of all partitions."""
+        return sum(p.table.keys for p in self._partitions.values())
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of keys and masks."""
+        return sum(p.nbytes for p in self._partitions.values())
+
+
+def locked(keys: TableKeys | None) -> AbstractContextManager[object]:
+    """The lock of a table that has keys; of another one nothing."""
+    return nullcontext() if keys is None else keys.lock
+
+
+@lru_cache(1 << 16)
+def _place(segment: str) -> tuple[int, int]:
+    """Partition and sequence; -1 for what came from no stream."""
+    if not is_llc_name(segment):
+        return -1, 0
+    name = parse_llc_name(segment)
+    return name.partition, name.sequence

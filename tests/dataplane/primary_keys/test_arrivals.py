@@ -1,0 +1,163 @@
+"""Late, repeated and partial rows against a model in plain Python that takes one row after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from segments.dataplane.primary_keys.keyed_rows import KeyedRows
+from segments.dataplane.primary_keys.table_keys import TableKeys
+from segments.dataplane.query.nulls import PREFIX
+from segments.dataplane.query.scan import default_values, stored_type
+from segments.dataplane.realtime.mutable_segment import MutableSegment
+from segments.domain.tables.keyed_tables import KeyRules
+from segments.domain.tables.schema import parse_schema
+from segments.domain.tables.table_config import parse_table_config
+
+NUMBERS = {"over": "LONG", "force": "LONG", "keep": "LONG", "least": "INT", "most": "DOUBLE", "plus": "LONG"}
+SCHEMA = parse_schema({
+    "schemaName": "k", "primaryKeyColumns": ["id"], "enableColumnBasedNullHandling": True,
+    "dimensionFieldSpecs": [
+        {"name": "id", "dataType": "STRING"}, {"name": "v", "dataType": "LONG"},
+        {"name": "gone", "dataType": "BOOLEAN"}, {"name": "late", "dataType": "BOOLEAN"},
+        *({"name": n, "dataType": kind} for n, kind in NUMBERS.items()), {"name": "plusd", "dataType": "DOUBLE"},
+        {"name": "text", "dataType": "STRING"},
+        {"name": "app", "dataType": "STRING", "singleValueField": False},
+        {"name": "uni", "dataType": "INT", "singleValueField": False},
+    ],
+})  # fmt: skip
+CONFIG = parse_table_config({"tableName": "k", "tableType": "REALTIME"})
+STRATEGIES = {
+    "over": "OVERWRITE", "force": "FORCE_OVERWRITE", "keep": "IGNORE", "least": "MIN", "most": "MAX",
+    "plus": "INCREMENT", "plusd": "INCREMENT", "text": "MAX", "app": "APPEND", "uni": "UNION",
+}  # fmt: skip
+MERGED = {**STRATEGIES, "gone": "OVERWRITE"}
+
+Row = dict[str, Any]
+small = st.one_of(st.none(), st.integers(-3, 3))
+VALUES = st.fixed_dictionaries({
+    "id": st.sampled_from("ab"), "v": st.integers(0, 6), "gone": st.sampled_from([None, 0, 0, 0, 1]),
+    **dict.fromkeys(["over", "force", "keep", "least", "plus"], small),
+    **dict.fromkeys(["most", "plusd"], st.one_of(st.none(), st.sampled_from([-0.3, 0.1, 0.2, 1e9]))),
+    "text": st.one_of(st.none(), st.sampled_from(["x", "xy", "é"])),
+    "app": st.one_of(st.none(), st.lists(st.sampled_from("pq"), min_size=1, max_size=2)),
+    "uni": st.one_of(st.none(), st.lists(st.integers(0, 2), min_size=1, max_size=2)),
+})  # fmt: skip
+#: Batches of rows; behind some of them the segment ends and another begins.
+BATCHES = st.lists(st.tuples(st.lists(VALUES, max_size=8), st.booleans()), max_size=6)
+
+
+def stored(rows: Sequence[Row]) -> tuple[pa.Table, dict[str, Any]]:
+    """Columns and null masks as a decoder makes them."""
+    columns, masks = {}, {}
+    for spec in SCHEMA.fields:
+        given = [row.get(spec.name) for row in rows]
+        default = default_values(spec, stored_type(spec), 1)[0].as_py()
+        columns[spec.name] = pa.array([default if value is None else value for value in given], stored_type(spec))
+        masks[spec.name] = np.array([value is None for value in given], bool)
+    return pa.table(columns), {name: mask for name, mask in masks.items() if mask.any()}
+
+
+def taken_in(rules: KeyRules, batches: Sequence[tuple[list[Row], bool]]) -> list[list[Row]]:
+    """What the segments hold, nulls as None."""
+    keys, segments = TableKeys(rules, SCHEMA), []
+    is_new = True
+    for rows, ends in batches:
+        if is_new:
+            segments.append(MutableSegment(f"k__0__{len(segments)}__20260801T1000Z", SCHEMA, CONFIG))
+            into = KeyedRows(keys, segments[-1].name, segments[-1])
+        table, masks = stored(rows)
+        into.append(table, masks)
+        is_new = ends
+    return [held(segment) for segment in segments]
+
+
+def held(segment: MutableSegment) -> list[Row]:
+    names = [f.name for f in SCHEMA.fields]
+    table = segment.snapshot().table_of([*names, *(PREFIX + n for n in names)])
+    return [
+        {n: None if row.get(PREFIX + n) else row[n] for n in names} for row in table.to_pylist()
+    ]  # fmt: skip
+
+
+def merged(strategy: str, before: Any, after: Any) -> Any:
+    """Two values of one column: the model."""
+    if strategy == "FORCE_OVERWRITE" or before is None:
+        return after
+    if after is None:
+        return before
+    return {
+        "OVERWRITE": lambda: after, "IGNORE": lambda: before, "MIN": lambda: min(before, after),
+        "MAX": lambda: max(before, after), "INCREMENT": lambda: before + after, "APPEND": lambda: before + after,
+        "UNION": lambda: sorted({*before, *after}),
+    }[strategy]()  # fmt: skip
+
+
+def one_by_one(rules: KeyRules, batches: Sequence[tuple[list[Row], bool]]) -> list[list[Row]]:
+    """The same, row by row: the model."""
+    latest: dict[str, Row] = {}
+    segments: list[list[Row]] = []
+    is_new = True
+    for rows, ends in batches:
+        if is_new:
+            segments.append([])
+        for given_row in rows:
+            row = {"late": None, **given_row}
+            before = latest.get(row["id"])
+            is_late = before is not None and row["v"] < before["v"]
+            if rules.mode == "PARTIAL" and before and not (is_late or row["gone"] or before["gone"]):
+                row |= {n: merged(s, before[n], row[n]) for n, s in MERGED.items()}
+            if rules.out_of_order_column:
+                row["late"] = int(is_late)
+            if not is_late:
+                latest[row["id"]] = row
+            if not (is_late and rules.drops_out_of_order):
+                segments[-1].append(row)
+        is_new = ends
+    return segments
+
+
+@settings(max_examples=40, deadline=None)
+@given(batches=BATCHES, marks=st.booleans(), drops=st.booleans())
+def test_partial_rows_are_completed_with_the_rows_before_them(
+    batches: list[tuple[list[Row], bool]], marks: bool, drops: bool
+) -> None:
+    rules = KeyRules(
+        "PARTIAL", ("id",), "v", delete_column="gone", out_of_order_column="late" if marks and not drops else None,
+        drops_out_of_order=drops, strategies=STRATEGIES,
+    )  # fmt: skip
+    assert taken_in(rules, batches) == one_by_one(rules, batches)
+
+
+@settings(max_examples=20, deadline=None)
+@given(batches=BATCHES, drops=st.booleans())
+def test_late_rows_are_dropped_or_marked(batches: list[tuple[list[Row], bool]], drops: bool) -> None:
+    rules = KeyRules(
+        "FULL", ("id",), "v", delete_column="gone", drops_out_of_order=drops,
+        out_of_order_column=None if drops else "late",
+    )  # fmt: skip
+    assert taken_in(rules, batches) == one_by_one(rules, batches)
+
+
+@settings(max_examples=25, deadline=None)
+@given(batches=BATCHES, ttl=st.sampled_from([0, 0, 1, 2.5]))
+def test_of_repeated_rows_the_first_is_kept(batches: list[tuple[list[Row], bool]], ttl: float) -> None:
+    rules = KeyRules("DEDUP", ("id",), "v" if ttl else None, ttl=ttl)
+    seen: dict[str, int] = {}
+    newest, wanted, is_new = -1, [], True
+    for rows, ends in batches:
+        if is_new:
+            wanted.append([])
+        for row in rows:
+            newest = max(newest, row["v"])
+            known = seen.get(row["id"])
+            if known is None or (ttl and known < newest - ttl):
+                seen[row["id"]] = row["v"]
+                wanted[-1].append({"late": None, **row})
+        is_new = ends
+    assert taken_in(rules, batches) == wanted
