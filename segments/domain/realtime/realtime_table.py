@@ -5,7 +5,6 @@ from __future__ import annotations
 from segments.domain.realtime.llc_name import check_llc_table
 from segments.domain.realtime.repair.recovery_mode import check_mode
 from segments.domain.realtime.streams.stream_config import StreamConfig, stream_configs
-from segments.domain.tables.keyed_tables import is_dedup
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
 
@@ -21,7 +20,6 @@ def check_realtime(config: TableConfig) -> tuple[StreamConfig, ...]:
         )
     check_mode(config.streaming.disaster_recovery_mode, "ingestionConfig.streamIngestionConfig.disasterRecoveryMode")
     _check_pauseless(config, streams)
-    _check_not_built_yet(config)
     return streams
 
 
@@ -38,15 +36,4 @@ def _check_pauseless(config: TableConfig, streams: tuple[StreamConfig, ...]) -> 
             f"Table '{config.table}' needs 'peerSegmentDownloadScheme' for pauseless consumption with "
             f"{config.replication} replicas.",
             remedy="Set segmentsConfig.peerSegmentDownloadScheme to http.",
-        )
-
-
-def _check_not_built_yet(config: TableConfig) -> None:
-    """Better refused than consumed with rows that mean something else."""
-    upsert = config.model.upsert_config
-    if is_dedup(config) or (upsert is not None and (upsert.mode or "").upper() == "PARTIAL"):
-        asked = "deduplication (dedupConfig)" if is_dedup(config) else "partial upsert (upsertConfig.mode)"
-        raise InvalidInput(
-            f"Table '{config.table}' asks for {asked}, which this cluster can not do.",
-            remedy="Leave it out.",
         )

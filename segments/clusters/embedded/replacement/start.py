@@ -9,7 +9,9 @@ from segments.clusters.embedded.replacement.switching import lineage_writes
 from segments.domain.replacement import decisions as replacement
 from segments.domain.replacement.decisions import Decision
 from segments.domain.replacement.lineage import Lineage, State
-from segments.errors import StateConflict
+from segments.domain.tables.keyed_tables import is_keyed
+from segments.domain.tables.table_config import TableConfig
+from segments.errors import InvalidInput, StateConflict
 from segments.names import TableName
 from segments.services.core.context import Context
 from segments.services.engine.lineage import Start, Started, Switch
@@ -26,6 +28,7 @@ def start(ctx: Context, table: TableName, asked: Start) -> Started:
 
     def attempt() -> Sequence[Write] | None:
         seen = observe(ctx, table)
+        _check_rows_stand_alone(seen.config, table)
         if new_id in seen.lineage.entries:
             return None
         decision = replacement.start(
@@ -38,6 +41,15 @@ def start(ctx: Context, table: TableName, asked: Start) -> Started:
 
     update_transaction(ctx.store, attempt, turn=table.typed)
     return Started(new_id, decided[0].delete if decided else ())
+
+
+def _check_rows_stand_alone(config: TableConfig | None, table: TableName) -> None:
+    """A segment that is hidden would still hide rows of others. Raises InvalidInput."""
+    if config is not None and is_keyed(config):
+        raise InvalidInput(
+            f"Segments of upsert or dedup table '{table}' can not be replaced: its rows decide about one another.",
+            remedy="Send the rows to the stream.",
+        )
 
 
 def _without_what_brokers_need(ctx: Context, table: TableName, before: Lineage, decision: Decision) -> Decision:

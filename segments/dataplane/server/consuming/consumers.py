@@ -51,6 +51,7 @@ class Consumers:
         self._early: dict[tuple[str, str], float] = {}
         self._is_stopped = False
         self.tails = RowsPastEnd()
+        self.keys = parts.keys
 
     # For the reconcile thread
 

@@ -1,0 +1,122 @@
+"""Dedup and partial upsert from outside: replicas agree, over segments, commits of both kinds and restarts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.dataplane.consuming.keyed_world import KeyedWorld, keyed_schema
+from tests.dataplane.consuming_world import RT, rows_of
+from tests.dataplane.world import poll
+
+DEDUP = {"dedupConfig": {"dedupEnabled": True}}
+PARTIAL = {
+    "upsertConfig": {
+        "mode": "PARTIAL", "partialUpsertStrategies": {"n": "INCREMENT", "late": "FORCE_OVERWRITE"},
+        "outOfOrderRecordColumn": "late",
+    },
+    "tableIndexConfig": {"nullHandlingEnabled": True},
+}  # fmt: skip
+PEERS = {"peerSegmentDownloadScheme": "http"}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[KeyedWorld]:
+    """An empty cluster."""
+    made = KeyedWorld(tmp_path)
+    yield made
+    made.close()
+
+
+def wait_for(world: KeyedWorld, broker: Any, sql: str, wanted: list[list[Any]]) -> None:
+    """Wait until queries give exactly these rows."""
+    poll(lambda: rows_of(broker, sql) == wanted, 20.0, f"{wanted[:5]} of {sql}")
+
+
+@pytest.mark.parametrize("is_pauseless", [False, True])
+def test_of_each_key_the_first_row_is_kept_on_every_replica(world: KeyedWorld, is_pauseless: bool) -> None:
+    world.create_keyed(DEDUP, rows=40, servers=(1, 2), is_pauseless=is_pauseless, segments=PEERS)
+    world.start_server(1)
+    world.start_server(2)
+    broker = world.start_broker()
+    pick, first = random.Random(3), {}
+
+    def put(start: int, count: int) -> None:
+        rows = [(f"k{pick.randrange(150)}", 1, n, False) for n in range(start, start + count)]
+        for key, _, n, _ in rows:
+            first.setdefault(key, n)
+        world.put(*rows)
+
+    sql = "select id, n from r order by id, n limit 1000"
+    put(0, 300)
+    wait_for(world, broker, sql, sorted([k, n] for k, n in first.items()))
+    for number in (1, 2):
+        world.servers[number].stop()
+        world.start_server(number)
+        put(1000 * number, 60)
+        wait_for(world, broker, sql, sorted([k, n] for k, n in first.items()))
+    world.settled()
+    wait_for(world, broker, sql, sorted([k, n] for k, n in first.items()))
+    crcs = [world.fields(s).get("segment.crc") for s in world.chain()[:-1]]
+    assert len(crcs) >= 3
+    for number in (1, 2):
+        held = world.servers[number].slots.serving(RT)
+        assert [str(held[s].crc) for s in world.chain()[:-1]] == crcs
+
+
+@pytest.mark.parametrize("is_pauseless", [False, True])
+def test_rows_are_completed_over_segments_replicas_and_restarts(world: KeyedWorld, is_pauseless: bool) -> None:
+    world.create_keyed(PARTIAL, rows=30, servers=(1, 2), is_pauseless=is_pauseless, segments=PEERS)
+    world.start_server(1)
+    world.start_server(2)
+    broker = world.start_broker()
+    pick, state = random.Random(4), {}
+
+    def put(count: int) -> None:
+        rows = []
+        for _ in range(count):
+            key, version, n = f"k{pick.randrange(12)}", pick.randrange(40), pick.choice([None, 1, 2, 5])
+            rows.append({"id": key, "ts": 10**12 + version, "n": n})
+            before = state.get(key)
+            if before is None or version >= before[0]:
+                state[key] = (version, n if before is None or before[1] is None else before[1] + (n or 0))
+        world.put_json(rows)
+
+    def is_right() -> bool:
+        shown = rows_of(broker, "select id, n from r where n is not null order by id limit 100")
+        return shown == [[k, n] for k, (_, n) in sorted(state.items()) if n is not None]
+
+    put(130)
+    poll(is_right, 20.0, "completed rows")
+    for number in (1, 2):
+        world.servers[number].stop()
+        poll(is_right, 20.0, "completed rows of the other")
+        world.start_server(number)
+        put(40)
+        poll(is_right, 20.0, "completed rows")
+    world.settled()
+    poll(is_right, 20.0, "completed rows at the end")
+    assert rows_of(broker, "SET skipUpsert=true; select count(*) from r") == [[210]]
+
+
+def test_late_rows_are_marked_or_dropped_as_the_table_wants_it(world: KeyedWorld) -> None:
+    world.create_keyed({"upsertConfig": {"mode": "FULL", "outOfOrderRecordColumn": "late"}}, schema=keyed_schema())
+    world.start_server()
+    broker = world.start_broker()
+    world.put(("a", 5, 1, False), ("a", 4, 2, False), ("b", 1, 3, False), ("a", 5, 4, False))
+    sql = "SET skipUpsert=true; select n, late from r order by n limit 10"
+    wait_for(world, broker, sql, [[1, False], [2, True], [3, False], [4, False]])
+
+
+def test_keys_older_than_the_ttl_are_forgotten_with_the_next_segment_and_their_rows_stay(world: KeyedWorld) -> None:
+    world.create_keyed({"upsertConfig": {"mode": "FULL", "metadataTTL": 10}}, rows=4)
+    server = world.start_server()
+    broker = world.start_broker()
+    world.put(("a", 1, 1, False), ("a", 2, 2, False), ("b", 50, 3, False), ("c", 51, 4, False), ("d", 52, 5, False))
+    world.shows(broker, [["a", 2], ["b", 3], ["c", 4], ["d", 5]])
+    keys = server.consumers.keys.known(RT)
+    poll(lambda: keys is not None and keys.keys == 3, what="three keys")
