@@ -8,6 +8,7 @@ import pytest
 
 from segments.domain.segments.admission import (
     Conditions,
+    check_comes_from_stream,
     check_existing,
     check_name_form,
     check_quota,
@@ -51,6 +52,13 @@ def test_times_outside_1971_to_2071_are_forbidden(start: int | None, end: int | 
 
 def test_an_empty_segment_has_no_time_to_check() -> None:
     check_time(CONFIG, uploaded(start_ms=None, end_ms=None, total_docs=0))
+
+
+def test_rows_of_keyed_tables_come_from_their_stream_only() -> None:
+    check_comes_from_stream(CONFIG, uploaded())
+    keyed = parse_table_config({"tableName": "t", "tableType": "REALTIME", "upsertConfig": {"mode": "FULL"}})
+    with pytest.raises(InvalidInput, match="can not be added to upsert or dedup table"):
+        check_comes_from_stream(keyed, uploaded())
 
 
 def test_the_name_of_an_uploaded_realtime_segment_is_refused() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from segments.domain.realtime.realtime_assignment import kept_rows
 from segments.domain.segments.assignment import assign, choose_servers, segments_per_server
 from segments.errors import StateConflict
 
@@ -29,3 +30,13 @@ def test_live_servers_are_preferred_and_known_ones_fill_up() -> None:
     assert choose_servers("t", 2, ready={"b"}, known={"a", "b"}, tag="x_OFFLINE") == ["a", "b"]
     with pytest.raises(StateConflict, match="no enabled server carries the tag 'x_OFFLINE'"):
         choose_servers("t", 1, ready=set(), known=set(), tag="x_OFFLINE")
+
+
+def test_a_partition_of_a_keyed_table_stays_on_the_servers_of_its_newest_segment() -> None:
+    rows = {
+        "t__0__0__20260801T1000Z": {"a": "ONLINE", "b": "ONLINE"},
+        "t__0__1__20260801T1100Z": {"c": "CONSUMING", "b": "CONSUMING"},
+        "t__1__0__20260801T1000Z": {"a": "OFFLINE"},
+        "uploaded": {"z": "ONLINE"},
+    }
+    assert kept_rows(rows) == {0: {"b": "CONSUMING", "c": "CONSUMING"}, 1: {"a": "CONSUMING"}}

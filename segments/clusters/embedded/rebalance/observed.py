@@ -12,6 +12,7 @@ from segments.domain.realtime.realtime_table import check_realtime
 from segments.domain.rebalance.job import Jobs, jobs_of
 from segments.domain.rebalance.target import Placement
 from segments.domain.segments.ideal_state import serving
+from segments.domain.tables.keyed_tables import is_keyed
 from segments.domain.tables.server_tags import consuming_tag, segment_tag
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput, NotFound, StateConflict
@@ -75,7 +76,7 @@ def placement(ctx: Context, config: TableConfig) -> Placement:
     """
     found, replicas = segment_servers(ctx, config), config.replication
     is_realtime = config.table.type == REALTIME
-    by_partition = is_realtime and (has_keys(config) or segment_tag(config) == consuming_tag(config))
+    by_partition = is_realtime and (is_keyed(config) or segment_tag(config) == consuming_tag(config))
     if len(found.ready) < replicas and not by_partition:
         raise StateConflict(
             f"Table '{config.table}' wants {replicas} replicas, but {len(found.ready)} enabled servers with the tag "
@@ -92,10 +93,3 @@ def placement(ctx: Context, config: TableConfig) -> Placement:
         is_grouped=selector.lower() in ("replicagroup", "strictreplicagroup"),
         topics=len(check_realtime(config)) if is_realtime else 1,
     )
-
-
-def has_keys(config: TableConfig) -> bool:
-    """Do rows of the table replace or exclude one another by their keys (upsert, dedup)?"""
-    upsert, dedup = config.model.upsert_config, config.model.dedup_config
-    has_upsert = upsert is not None and (upsert.mode or "NONE").upper() != "NONE"
-    return has_upsert or (dedup is not None and bool(dedup.dedup_enabled))

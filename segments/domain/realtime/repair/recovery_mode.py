@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from segments.domain.tables.keyed_tables import is_dedup
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
 
@@ -33,6 +34,6 @@ def may_reingest(config: TableConfig, cluster_mode: str | None, *, override: boo
     of_run = cluster_mode == ALWAYS if override is None else override
     if of_run or config.streaming.disaster_recovery_mode == ALWAYS:
         return True
-    upsert, dedup = config.model.upsert_config, config.model.dedup_config
+    upsert = config.model.upsert_config
     is_partial = upsert is not None and (upsert.mode or "").upper() == _PARTIAL
-    return not is_partial and not (dedup is not None and dedup.dedup_enabled)
+    return not is_partial and not is_dedup(config)
