@@ -120,6 +120,17 @@ def test_a_pinot_that_can_not_stop_it_says_so_and_is_not_asked(tmp_path: Path) -
     assert "can not stop" in cluster.ctx.engine.lacks(cluster.ctx, pinot_version.REBALANCE_STOP)
 
 
+def test_what_does_not_move_on_a_pinot_that_keeps_no_job_counts_as_failed_in_the_end(tmp_path: Path) -> None:
+    cluster = pinot(tmp_path, "0.11.0")
+    job = rebalance.start(cluster.ctx, TABLE, Options(), actor=ANN).job_id
+    cluster.inside.now += 3_600_000
+    assert rebalance.status(cluster.ctx, job).is_open
+    cluster.inside.now += 3_600_001
+    given_up = rebalance.status(cluster.ctx, job)
+    assert (given_up.status, given_up.is_open) == (Status.FAILED, False)
+    assert "Nothing moved for 3600 s" in given_up.message
+
+
 @pytest.mark.parametrize("version", VERSIONS[:2])
 def test_a_commit_beforehand_is_refused_where_pinot_has_none(tmp_path: Path, version: str) -> None:
     with pytest.raises(StateConflict, match="commit consuming segments before a rebalance"):

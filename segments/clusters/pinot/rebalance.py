@@ -241,12 +241,26 @@ def _compared(ctx: Context, table: TableName, job: Job) -> Progress:
         max(0, job.planned.removed - size.removed),
         max(0, job.planned.segments - size.segments),
     )
-    now = replace(job, done=done)
-    if left.status is Status.NO_OP or not left.plan.segments:
-        now = now.finished(Status.DONE, BALANCED, ctx.clock()) if waiting == 0 else now
-        if not now.is_open:
-            _remember(ctx, now)
+    now = _judged(job, done, is_over=not left.plan.segments and waiting == 0, now_ms=ctx.clock())
+    if now != job:
+        _remember(ctx, now)
     return progress_of(now, waiting, ctx.clock())
+
+
+def _judged(job: Job, done: Size, *, is_over: bool, now_ms: int) -> Job:
+    """The job as it is by what moved; one of which nothing moved for too long was given up by Pinot, which restarted,
+    say.
+    """
+    if is_over:
+        return replace(job, done=done).finished(Status.DONE, BALANCED, now_ms)
+    if done != job.done:
+        return replace(job, done=done, progressed_ms=now_ms)
+    if now_ms - job.progressed_ms > job.options.stalled_ms:
+        why = (
+            f"Nothing moved for {job.options.stalled_ms // 1000} s, and this version of Pinot keeps no job to ask for."
+        )
+        return job.finished(Status.FAILED, why, now_ms)
+    return job
 
 
 def _reported(ctx: Context, table: TableName | None, job_id: str, job: Job | None, body: Mapping[str, Any]) -> Progress:
