@@ -9,6 +9,7 @@ from django import forms
 
 from segments.console.forms import PlainForm, reason_field
 from segments.models import Cluster
+from segments.services.clusters.cluster_spec import TEXTS
 from segments.services.clusters.clusters import ClusterSpec
 
 _OFF: Final = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
@@ -153,7 +154,7 @@ class ClusterForm(PlainForm):
             secret_source=str(given["secret_source"]).strip(),
             zookeeper_secret=given["zookeeper_secret"],
             tls_insecure=given["tls_insecure"],
-            **{n: str(given[n]).strip() for n in _TEXTS},
+            **{n: str(given[n]).strip() for n in TEXTS},
         )
 
 
@@ -173,22 +174,10 @@ _MORE: Final = (
 _SECRETS: Final = {
     "secret": ("auth", "secret_source", "auth_source"), "zookeeper_secret": ("zookeeper_user", "", "zookeeper_source"),
 }  # fmt: skip
-_TEXTS: Final = (
-    "broker_url",
-    "zookeeper",
-    "zookeeper_cluster",
-    "zookeeper_user",
-    "deep_store_url",
-    "auth",
-    "auth_user",
-    "tls_ca",
-    "tls_cert",
-    "tls_key",
-)
 
 
 def _stored(row: Cluster) -> dict[str, Any]:
     """What the form begins with; where the secret is may be seen, never the secret."""
     source = row.auth_source if ":" in row.auth_source else ""
     own = {"controller_urls": "\n".join(row.controller_urls), "secret_source": source, "tls_insecure": row.tls_insecure}
-    return own | {name: getattr(row, name) for name in _TEXTS}
+    return own | {name: getattr(row, name) for name in TEXTS}

@@ -18,24 +18,12 @@ from segments.errors import NotFound
 from segments.models import Cluster
 from segments.services.access.rights import has_right_everywhere
 from segments.services.clusters import clusters
+from segments.services.clusters.cluster_spec import TEXTS
 from segments.services.clusters.clusters import ClusterSpec
 from segments.services.clusters.secret_protection import check_secret_use
 
 #: What a change keeps where its body does not name it. Secrets are kept elsewhere.
-_KEPT: Final = (
-    "controller_urls",
-    "tls_insecure",
-    "broker_url",
-    "zookeeper",
-    "zookeeper_cluster",
-    "zookeeper_user",
-    "deep_store_url",
-    "auth",
-    "auth_user",
-    "tls_ca",
-    "tls_cert",
-    "tls_key",
-)
+_KEPT: Final = ("controller_urls", "tls_insecure", *TEXTS)
 
 
 class _ClustersView(ApiView):

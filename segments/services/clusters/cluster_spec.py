@@ -68,6 +68,21 @@ class ClusterSpec:
     tls_insecure: bool = False
 
 
+#: Its optional texts, of which none is a secret or says where one is; columns of the row have the same names.
+TEXTS: Final = (
+    "broker_url",
+    "zookeeper",
+    "zookeeper_cluster",
+    "zookeeper_user",
+    "deep_store_url",
+    "auth",
+    "auth_user",
+    "tls_ca",
+    "tls_cert",
+    "tls_key",
+)
+
+
 def row_values(spec: ClusterSpec, known_source: str = "", known_zookeeper: str = "") -> dict[str, Any]:
     """Column values of a valid specification; InvalidInput, naming the ``field``, for any other. ``known_source``,
     ``known_zookeeper``: where the secrets of controller and ZooKeeper were so far.
