@@ -10,7 +10,7 @@ from typing import Any
 
 from segments.domain.formats.znrecord import ZNRecord
 from segments.store import paths
-from segments.store.on_zookeeper import ZooKeeperStore
+from segments.store.on_zookeeper.client import ZooKeeperStore
 from segments.store.on_zookeeper.login import ZooKeeperLogin
 from segments.store.update import update_record
 from tests.integration.running import Installation
@@ -32,7 +32,8 @@ def lose(installation: Installation, typed: str, segment: str) -> None:
         def set_row(row: dict[str, str] | None) -> None:
             def decide(node: Any) -> ZNRecord:
                 kept = {k: v for k, v in node.record.maps.items() if k != segment}
-                return replace(node.record, maps={**kept, segment: row} if row else kept)
+                record: ZNRecord = node.record
+                return replace(record, maps={**kept, segment: row} if row else kept)
 
             update_record(store, paths.ideal_state(typed), decide)
 
