@@ -316,3 +316,24 @@ def test_jobs_of_segments_that_are_gone_are_forgotten(world: ConsumingWorld) -> 
     world.store.delete(paths.segment(RT, segment))
     forget_old_jobs(world.ctx, TABLE)
     assert jobs.table_jobs(world.ctx, TABLE) == []
+
+
+def test_a_server_reads_as_many_segments_at_a_time_as_it_has_workers(
+    world: ConsumingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 2)  # half of the processors
+    names = consumed(world, servers=(1,))[:2]
+    for segment in names:
+        lose(world, segment)
+    world.stream.is_down = True
+    for segment in names:
+        post(world, 1, segment)
+    poll(lambda: job_of(world, names[0]).state is State.READING, what="reading")
+    assert job_of(world, names[1]).state is State.QUEUED
+    assert [job["segmentName"] for job in listed(world, 1)] == names
+    jobs.cancel(world.ctx, TABLE, names[1], actor=ME)
+    world.stream.is_down = False
+    back(world, names[0])
+    poll(lambda: listed(world, 1) == [], what="both jobs to end")
+    assert job_of(world, names[1]).state is State.CANCELLED
+    assert world.registrations.heard == [names[0]]

@@ -1,0 +1,1 @@
+"""What comes back, and how fast, after something was lost."""
