@@ -1,7 +1,7 @@
 """Times the reingestion of a segment of 100,000 rows that is gone everywhere, from the button to all replicas ONLINE.
 
-Usage: ``python -m bench.recovery.reingestion [--rows 100000] [--rounds 3]``. Two servers, two replicas, the installation's
-Redis. Ends with a check that no row is lost or doubled.
+Usage: ``python -m bench.recovery.reingestion [--rows 100000] [--rounds 3]``. Two servers, two replicas, the
+installation's Redis. Ends with a check that no row is lost or doubled.
 """
 
 from __future__ import annotations
