@@ -49,6 +49,7 @@ _KINDS: Final[dict[str, tuple[str, str]]] = {
     "consumption-reingest": ("Rows to be read again", "segment"),
     "consumption-unrecoverable": ("Rows on no server", "segment"),
     "consumption-ends": ("Repair of commits failed", "consumption"),
+    "consumption-not-moving": ("Partition does not move", "consumption"),
     "consumption-last-copy": ("Last copy in error", "segment"),
     "consumption-resume": ("Resume failed", "consumption"),
     "consumption-pause": ("Pause incomplete", "consumption"),

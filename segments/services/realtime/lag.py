@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from django.db.models import Count, F, Max, Min
+
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.errors import NotFound
 from segments.models import LagSample, Table
@@ -19,6 +21,10 @@ from segments.services.core.context import Context
 from segments.services.realtime.consuming_info import consuming_segments_info
 
 KEPT: Final = timedelta(hours=24)
+#: A partition that does not move for so long although messages wait is stuck; samples in it that are wanted for that,
+#: one a minute.
+STILL_FOR: Final = timedelta(minutes=15)
+_SAMPLES_OF_STILL: Final = 10
 
 
 @dataclass(frozen=True)
@@ -94,6 +100,31 @@ def _waiting(ctx: Context, table: TableName, row: Table, at: datetime) -> list[L
         LagSample(table=row, partition=s.partition, at=at, messages=s.waiting, offset=s.start[:128])
         for s in ctx.engine.consumption.waiting(ctx, table)
     ]
+
+
+@dataclass(frozen=True)
+class StandingStill:
+    """A partition that consumes and did not move in all samples of ``STILL_FOR``, although messages wait."""
+
+    partition: int
+    offset: str
+    messages: int
+
+
+def standing_still(ctx: Context, table: TableName) -> list[StandingStill]:
+    """Partitions whose offset was the same in every sample of the last while, with messages behind it. One query."""
+    now = datetime.fromtimestamp(ctx.clock() / 1000, UTC)
+    rows = (
+        LagSample.objects.filter(
+            table__cluster__name=ctx.cluster, table__name=table.typed, at__gt=now - STILL_FOR, at__lte=now
+        )
+        .order_by()
+        .values("partition")
+        .annotate(n=Count("pk"), least=Min("offset"), most=Max("offset"), fewest=Min("messages"))
+        .filter(n__gte=_SAMPLES_OF_STILL, least=F("most"), fewest__gt=0)
+        .exclude(most="")
+    )
+    return [StandingStill(r["partition"], r["most"], r["fewest"]) for r in rows.order_by("partition")]
 
 
 def history(table: Table, partition: int, now: datetime) -> list[LagSample]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.completion import Kind
 from segments.domain.realtime.llc_name import LLCName, parse_llc_name
 from segments.domain.segments.ideal_state import external_view
-from segments.models import Finding, PassRun
+from segments.models import Cluster, Finding, LagSample, PassRun, Table
 from segments.services.clusters.cluster_settings import remove_setting, set_settings
 from segments.services.core.context import SYSTEM
 from segments.services.realtime import consumption
@@ -350,3 +351,25 @@ def test_segments_are_deleted_from_a_sequence_on_and_read_again(tmp_path: Path) 
     consumption.resume_table(world.ctx, TABLE, actor=ANN)
     assert sequences(world) == [0, 1, 2]
     assert world.fields(world.consuming[0])["segment.realtime.startOffset"] == "20"
+
+
+def samples(world: RealtimeWorld, offsets: list[str], waiting: int = 5) -> None:
+    """One a minute, up to now, of partition 0."""
+    cluster, _ = Cluster.objects.get_or_create(name="test")
+    row, _ = Table.objects.get_or_create(cluster=cluster, name=TABLE.typed, raw_name=TABLE.raw, type="REALTIME")
+    now = datetime.fromtimestamp(world.now / 1000, UTC)
+    LagSample.objects.filter(table=row).delete()
+    for minute, offset in enumerate(reversed(offsets)):
+        at = now - timedelta(minutes=minute)
+        LagSample.objects.create(table=row, partition=0, at=at, offset=offset, messages=waiting)
+
+
+def test_a_partition_that_does_not_move_although_messages_wait_is_a_finding(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path)
+    samples(world, ["7"] * 15)
+    run(world.ctx, TABLE)
+    assert "at offset 7 for 15 minutes" in Finding.objects.get(code="consumption-not-moving", closed_at=None).message
+    for offsets, waiting in ((["7"] * 14 + ["8"], 5), (["7"] * 15, 0), (["7"] * 5, 5), ([""] * 15, 5)):
+        samples(world, offsets, waiting)
+        run(world.ctx, TABLE)
+        assert "consumption-not-moving" not in codes()

@@ -13,6 +13,7 @@ from segments.clusters.embedded.realtime import committing, force_commit
 from segments.clusters.embedded.realtime.pause import keep_paused
 from segments.clusters.embedded.realtime.replica_resets import reset_bad_replicas
 from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.realtime.llc_name import partition_of
 from segments.domain.realtime.pause import PauseState, consuming_segments, is_disabled, pause_of
 from segments.domain.realtime.realtime_repair import Case, Kind, diagnose
 from segments.domain.realtime.streams import changed_streams
@@ -23,7 +24,7 @@ from segments.errors import NotFound, PinotAdminError
 from segments.names import REALTIME, TableName
 from segments.services.core.context import SYSTEM, Context
 from segments.services.engine.consumption import PauseChanged
-from segments.services.realtime import consumption, deep_store_upload
+from segments.services.realtime import consumption, deep_store_upload, lag
 from segments.services.realtime.completion.commit_file import remove_left_uploads
 from segments.services.realtime.completion.completion_state import remove_left_machines
 from segments.services.realtime.consuming_segments import Ensured, ensure_consuming
@@ -186,7 +187,7 @@ def _findings(ctx: Context, table: TableName, ensured: Ensured | None) -> list[F
             Found(PREFIX + "stream", "", "warning", f"A stream of {table} does not answer: {ensured.stream_error}")
         )
     ideal = _ideal(ctx, table)
-    found += [*_unhosted(ctx, ideal), *_in_another_stream(ideal)]
+    found += [*_unhosted(ctx, ideal), *_in_another_stream(ideal), *_not_moving(ctx, table, ideal)]
     now = ctx.clock()
     for loss in read_data_loss(ctx.store, table.typed):
         if now - loss.at_ms < _LOSS_SHOWN_MS:
@@ -230,6 +231,23 @@ def _unhosted(ctx: Context, ideal: ZNRecord) -> Sequence[Found]:
             text = f"Segment {segment} does not consume: none of {', '.join(servers)} is alive."
             found.append(Found(PREFIX + "no-server", segment, "error", text))
     return found
+
+
+def _not_moving(ctx: Context, table: TableName, ideal: ZNRecord) -> list[Found]:
+    """Partitions that are consumed and did not move for a while although messages wait in the stream."""
+    consumed = {partition_of(s) for s in consuming_segments(ideal)}
+    return [
+        Found(
+            PREFIX + "not-moving",
+            str(s.partition),
+            "error",
+            f"Partition {s.partition} is at offset {s.offset} for {lag.STILL_FOR.seconds // 60} minutes although "
+            f"{s.messages:,} messages or more wait. The tab Consumption says why its servers wait; else reset its "
+            "segment.",
+        )
+        for s in lag.standing_still(ctx, table)
+        if s.partition in consumed
+    ]
 
 
 def _in_another_stream(ideal: ZNRecord) -> list[Found]:
