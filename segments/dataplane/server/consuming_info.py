@@ -11,6 +11,7 @@ from segments.dataplane.server.consuming import StreamPool
 from segments.dataplane.server.consuming.source import Source
 from segments.dataplane.server.consuming.worker import Worker
 from segments.dataplane.server.held.slots import Slots
+from segments.dataplane.server.segment_lives import SegmentLives
 from segments.domain.realtime.streams.stream_offset import Offset
 from segments.errors import PinotAdminError
 
@@ -37,8 +38,8 @@ class PartitionState:
 class ConsumingInfo:
     """Reads slots and streams; may block on a stream, so not for the event loop. Safe between threads."""
 
-    def __init__(self, slots: Slots, streams: StreamPool) -> None:
-        self._slots, self._streams = slots, streams
+    def __init__(self, slots: Slots, streams: StreamPool, lives: SegmentLives | None = None) -> None:
+        self._slots, self._streams, self._lives = slots, streams, lives or SegmentLives()
         self._lock = threading.Lock()
         self._ends: dict[tuple[str, str, int], tuple[Offset, float]] = {}
         self._silent_until: dict[tuple[str, str], float] = {}
@@ -52,6 +53,10 @@ class ConsumingInfo:
         why it waits.
         """
         return [self._details(w) for _, w in sorted(self._slots.consuming(table).items()) if isinstance(w, Worker)]
+
+    def lives(self, table: str, partition: int) -> list[dict[str, Any]]:
+        """What became of the last segments of a partition here."""
+        return self._lives.of(table, partition)
 
     def partitions(self, table: str) -> list[PartitionState]:
         """The newest consuming segment of each partition of a typed table."""

@@ -36,6 +36,7 @@ from segments.dataplane.server.reingestion import Reingestions
 from segments.dataplane.server.reporter import Reporter
 from segments.dataplane.server.schemas import SchemaCache
 from segments.dataplane.server.segment_finder import SegmentFinder
+from segments.dataplane.server.segment_lives import SegmentLives
 from segments.dataplane.server.set_aside import Outbox
 from segments.domain.access.cluster_signature import address_of
 from segments.errors import PinotAdminError
@@ -113,7 +114,7 @@ class Server:
         reports: Reports | None = None,
         reingested: ReingestedUploads | None = None,
     ) -> None:
-        self._store, self._settings = store, settings
+        self._store, self._settings, self._lives = store, settings, SegmentLives()
         self.instance = instance_name("Server", settings.host, settings.port)
         self.slots = Slots()
         cache = ColumnCache(settings.cache_bytes)
@@ -132,7 +133,7 @@ class Server:
             store, self.instance, self.slots, loader, folders, self.reporter, self.consumers, pending, shared.keys,
             loads=settings.loads, grace_s=settings.drop_grace_s,
         )  # fmt: skip
-        self._consuming_info = ConsumingInfo(self.slots, shared.streams)
+        self._consuming_info = ConsumingInfo(self.slots, shared.streams, self._lives)
         self._reingestions = Reingestions(shared, reingested or HttpReingestedUploads(controllers, signer))
         self._uploads = SegmentUploads(store, self.instance, self.slots, folders, shared.uploader)
         self.runner = QueryRunner(settings.host, self._finder(shared), SchemaCache(store), lambda: cache.size_bytes)
@@ -146,7 +147,8 @@ class Server:
         settings = self._settings
         downloader = Downloader(deep_store, files, settings.elsewhere)
         peers = Peers(self._store, self.instance, settings.peer_scheme)
-        return Loader(self._store, self._folders, downloader, peers, cache, settings.max_segment_bytes)
+        size = settings.max_segment_bytes
+        return Loader(self._store, self._folders, downloader, peers, cache, size, lives=self._lives)
 
     def _finder(self, shared: SharedResources) -> SegmentFinder:
         return SegmentFinder(self.slots, shared.keys, self.consumers.tails.of)
@@ -162,6 +164,7 @@ class Server:
             settings.consuming.upload_s,
             self._folders.workspace,
             known_as=deep_store.url,
+            lives=self._lives,
         )
         streams = StreamPool(
             opener or (lambda config: open_stream(config, settings.streams)), settings.streams.registries
@@ -178,6 +181,7 @@ class Server:
             settings.consuming,
             threading.BoundedSemaphore(settings.consuming.builds),
             self._set_aside,
+            self._lives,
         )
 
     @property

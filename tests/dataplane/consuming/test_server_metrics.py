@@ -9,6 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from segments.dataplane.server.consuming.decisions import State
+from segments.dataplane.server.segment_lives import SegmentLives
 from segments.metrics.catalog import METRICS
 from segments.metrics.declared import SERVER
 from tests.dataplane.consuming_world import RT, ConsumingWorld
@@ -68,3 +70,42 @@ def test_no_line_comes_twice_and_every_name_has_our_prefix_or_is_of_the_process(
     found = set(re.findall(r"^# TYPE (pinotadmin_\w+)", text, re.MULTILINE))
     assert found == {metric.full_name for metric in METRICS if SERVER in metric.shown_by}
     assert all(re.match(r"(pinotadmin|python|process)_[a-z_]+", line) for line in lines)
+
+
+def test_the_life_of_a_segment_says_when_it_was_consumed_built_uploaded_and_committed(live: ConsumingWorld) -> None:
+    live.create_realtime(rows=20)
+    live.start_server()
+    live.send(30)
+    live.exact(1)
+    live.settled()
+    poll(lambda: len(live.chain()) == 2, what="a commit")
+    url = f"{live.servers[1].admin_url}/tables/{RT}/partitions/0/segmentLives"
+    first, second = httpx.get(url, auth=Signed(SECRET)).json()
+    assert [first["segmentName"], second["segmentName"]] == live.chain()
+    assert (first["state"], second["state"]) == ("COMMITTED", "INITIAL_CONSUMING")
+    steps = {step["kind"]: step for step in first["steps"]}
+    assert set(steps) == {"consume", "build", "upload", "commit"}
+    assert all(step["beganMs"] <= step["endedMs"] and not step["problem"] for step in steps.values())
+    assert steps["consume"]["endedMs"] <= steps["commit"]["endedMs"]
+    assert second["steps"][-1]["endedMs"] is None
+
+
+def test_lives_are_bounded_and_a_failed_step_says_why() -> None:
+    lives = SegmentLives()
+    names = [f"r__0__{number}__20260101T0000Z" for number in range(100)]
+    for name in names:
+        lives.entered(RT, name, State.CONSUMING)
+    for number in range(100):
+        with pytest.raises(OSError), lives.step(RT, names[-1], "build"):
+            raise OSError(f"disk {number}")
+    lives.entered(RT, names[-1], State.COMMITTING)
+    lives.entered(RT, names[-1], State.HOLDING)
+    lives.entered(RT, "no-stream-segment", State.CONSUMING)
+    kept = lives.of(RT, 0)
+    assert [life["segmentName"] for life in kept] == names[-40:]
+    steps = kept[-1]["steps"]
+    assert len(steps) == 30
+    assert steps[-3]["problem"] == "disk 99"
+    assert (steps[-1]["kind"], steps[-1]["problem"]) == ("commit", "did not end")
+    lives.forget(RT)
+    assert lives.of(RT, 0) == []

@@ -49,6 +49,7 @@ EXPECTED = {
     "GET /tables": Need.LOGIN,
     "GET /tables/{table}/consumingSegmentsInfo": Need.READ,
     "GET /tables/{table}/consumers": Need.READ,
+    "GET /tables/{table}/partitions/{partition}/segmentLives": Need.READ,
     "GET /tables/{table}/segments": Need.READ,
     "GET /tables/{table}/segments/crc": Need.READ,
     "GET /tables/{table}/segments/{segment}/metadata": Need.READ,
@@ -119,7 +120,7 @@ def url(world: World) -> str:
 
 
 def path_of(route: ServerRoute) -> str:
-    return route.path.format(table=TABLE, segment="a" if "{table}" in route.path else CONSUMED)
+    return route.path.format(table=TABLE, segment="a" if "{table}" in route.path else CONSUMED, partition="0")
 
 
 def test_every_route_has_an_expectation_and_there_is_no_other() -> None:

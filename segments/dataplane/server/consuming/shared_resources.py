@@ -11,6 +11,7 @@ from segments.dataplane.server.consuming.commit.uploads import Uploader
 from segments.dataplane.server.consuming.stream_pool import StreamPool
 from segments.dataplane.server.held.column_cache import ColumnCache
 from segments.dataplane.server.held.segment_folders import SegmentFolders
+from segments.dataplane.server.segment_lives import SegmentLives
 from segments.dataplane.server.set_aside import Outbox
 from segments.gateways.controller_protocol import Controller
 from segments.store.base import Store
@@ -62,6 +63,7 @@ class SharedResources:
     settings: ConsumingSettings = field(default_factory=ConsumingSettings)
     builds: threading.BoundedSemaphore = field(default_factory=lambda: threading.BoundedSemaphore(2))
     set_aside: Outbox | None = None
+    lives: SegmentLives = field(default_factory=SegmentLives)
 
     def now_ms(self) -> int:
         """Epoch milliseconds."""

@@ -376,3 +376,4 @@ class Worker:
 
     def _set(self, state: State) -> None:
         self.state = state
+        self._parts.lives.entered(self.table, self.segment, state)

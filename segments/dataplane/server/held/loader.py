@@ -14,10 +14,12 @@ from typing import Final
 
 from segments.dataplane.server.held.column_cache import ColumnCache
 from segments.dataplane.server.held.download import Downloader
+from segments.dataplane.server.held.downloads import Downloads
 from segments.dataplane.server.held.held_segment import HeldSegment
 from segments.dataplane.server.held.peers import Peers
 from segments.dataplane.server.held.segment_folders import SegmentFolders
 from segments.dataplane.server.held.unfinished import NotCommittedYet, UnfinishedCommits
+from segments.dataplane.server.segment_lives import SegmentLives
 from segments.domain.segments import segment_metadata
 from segments.domain.segments.segment_metadata import COMMITTING, SegmentMetadata
 from segments.errors import NotFound, PinotAdminError, SegmentCorrupt, Unavailable
@@ -43,12 +45,13 @@ class Loader:
         cache: ColumnCache,
         max_bytes: int,
         sleep: Callable[[float], None] = time.sleep,
+        lives: SegmentLives | None = None,
     ) -> None:
         self._store, self._folders, self._downloader, self._cache = store, folders, downloader, cache
         self._peers = peers
         self._max_bytes = max_bytes
         self._unfinished = UnfinishedCommits(store, folders, downloader, peers, cache, max_bytes)
-        self._sleep = sleep
+        self._sleep, self._downloads = sleep, Downloads(lives)
 
     def load(self, table: str, segment: str, held: HeldSegment | None, *, is_forced: bool = False) -> HeldSegment:
         """The segment as its record wants it now; ``held`` itself when that is still right.
@@ -114,14 +117,16 @@ class Loader:
         faults: list[PinotAdminError] = []
         if url:
             try:
-                self._downloader.fetch(url, table, segment, crc, tar)
-                return self._unpacked(tar, segment, crc, work)
+                with self._downloads.counted(table, segment, "deep_store"):
+                    self._downloader.fetch(url, table, segment, crc, tar)
+                    return self._unpacked(tar, segment, crc, work)
             except (PinotAdminError, OSError) as error:
                 faults.append(_as_fault(error))
         for peer in self._peers.urls(table, segment, crc, only_copy=not url):
             try:
-                self._downloader.fetch_from_peer(peer, tar)
-                unpacked = self._unpacked(tar, segment, crc, work)
+                with self._downloads.counted(table, segment, "peer"):
+                    self._downloader.fetch_from_peer(peer, tar)
+                    unpacked = self._unpacked(tar, segment, crc, work)
             except (PinotAdminError, OSError) as error:
                 faults.append(_as_fault(error))
                 continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
@@ -32,6 +33,7 @@ from segments.metrics.exposition import CONTENT_TYPE
 from segments.segmentfile import write_tar
 
 T = TypeVar("T")
+_PARTITION: Final = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
@@ -167,6 +169,13 @@ class Endpoints:
     async def consumers(self, asked: Admitted) -> Response:
         """Ours: state, rows, memory, lag, bad messages and lost ranges of each consuming segment."""
         return JSONResponse(await self._blocking(self._parts.consuming.details, asked.table))
+
+    async def segment_lives(self, asked: Admitted) -> Response:
+        """Ours: when each of the last segments of a partition was consumed, built, uploaded, committed, downloaded."""
+        partition = asked.request.path_params["partition"]
+        if not _PARTITION.fullmatch(partition):
+            raise InvalidInput(f"'{partition[:40]}' is no partition.", remedy="It is a number.")
+        return JSONResponse(self._parts.consuming.lives(asked.table, int(partition)))
 
     async def upload(self, asked: Admitted) -> Response:
         """The address of the uploaded segment, as plain text."""

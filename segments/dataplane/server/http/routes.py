@@ -63,6 +63,7 @@ ROUTES: Final = (
     ServerRoute("GET", "/tables", Need.LOGIN, "tables"),
     ServerRoute("GET", "/tables/{table}/consumingSegmentsInfo", Need.READ, "consuming_info"),
     ServerRoute("GET", "/tables/{table}/consumers", Need.READ, "consumers"),
+    ServerRoute("GET", "/tables/{table}/partitions/{partition}/segmentLives", Need.READ, "segment_lives"),
     ServerRoute("GET", "/tables/{table}/segments", Need.READ, "segments"),
     ServerRoute("GET", "/tables/{table}/segments/{segment}/metadata", Need.READ, "metadata"),
     ServerRoute("GET", "/tables/{table}/size", Need.READ, "size"),

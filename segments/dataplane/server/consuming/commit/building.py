@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from segments.dataplane.server.consuming.partition_reader import PartitionReader
 from segments.dataplane.server.consuming.shared_resources import SharedResources
 from segments.dataplane.server.held.held_segment import HeldSegment
+from segments.dataplane.server.segment_lives import BUILD
 from segments.domain.realtime.streams.stream_offset import Offset
 from segments.metrics import servers
 from segments.segmentfile import SegmentInfo
@@ -39,6 +41,15 @@ class Built:
         return next(iter(sorted(self.folder.rglob(name))))
 
 
+@contextmanager
+def _failures_counted(table: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception:
+        servers.SEGMENT_BUILD_FAILURES.add(table)
+        raise
+
+
 class Builder:
     """Builds the segment of one worker. What was built for an offset is kept for the next try; ``close`` removes it."""
 
@@ -57,7 +68,8 @@ class Builder:
         if self._built is not None and self._built.end == end and self._built.folder.is_dir():
             return self._built
         asked = time.monotonic()
-        with self._parts.builds:
+        table = self._intake.source.table
+        with self._parts.builds, self._parts.lives.step(table, self._segment, BUILD), _failures_counted(table):
             began = time.monotonic()
             work = self._work.enter_context(self._parts.folders.workspace())
             snapshot = replace(self._intake.segment.snapshot(), name=self._segment)
@@ -69,7 +81,7 @@ class Builder:
         size = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file())
         ended = time.monotonic()
         self._built = Built(folder, work, info, end, size, round((ended - began) * 1000), round((began - asked) * 1000))
-        servers.SEGMENT_BUILD_SECONDS.observe(ended - began, self._intake.source.table)
+        servers.SEGMENT_BUILD_SECONDS.observe(ended - began, table)
         log.info("Built segment %s of %d rows in %d ms", self._segment, info.total_docs, self._built.build_ms)
         return self._built
 

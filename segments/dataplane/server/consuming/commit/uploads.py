@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from segments.dataplane.server.segment_lives import UPLOAD, SegmentLives
 from segments.errors import PinotAdminError
 from segments.gateways import controller_protocol as protocol
 from segments.gateways.controller_protocol import Controller, Report
@@ -69,10 +70,10 @@ class Uploader:
 
     def __init__(
         self, deep_store: DeepStore | None, controller: Controller, timeout_s: float,
-        workspace: Callable[[], AbstractContextManager[Path]], known_as: str = "",
+        workspace: Callable[[], AbstractContextManager[Path]], known_as: str = "", lives: SegmentLives | None = None,
     ) -> None:  # fmt: skip
         self._deep_store, self._controller, self._timeout_s = deep_store, controller, timeout_s
-        self._workspace = workspace
+        self._workspace, self._lives = workspace, lives
         self._known_as = known_as or (deep_store.url if deep_store else "")
         self._lock = threading.Lock()
         self._uploads: dict[Build, _Upload] = {}
@@ -179,7 +180,7 @@ class Uploader:
             ended = [b for b, u in self._uploads.items() if u.ended.is_set()]
             for old in ended[:-_MOST_KEPT]:
                 del self._uploads[old]  # its record is repaired with another upload
-        _count(build, upload)
+        self._note(build, upload)
         try:
             if location is not None and upload.is_late:
                 took = time.monotonic() - upload.began
@@ -194,6 +195,15 @@ class Uploader:
             kept.close()
         except RuntimeError as error:  # the server has stopped meanwhile
             log.info("After the upload of segment %s: %s", build.segment, error)
+
+    def _note(self, build: Build, upload: _Upload) -> None:
+        """Count one that ended."""
+        table, took_s, is_done = TableName(build.raw, REALTIME).typed, time.monotonic() - upload.began, upload.location
+        servers.SEGMENT_UPLOADS.add(table, "success" if is_done else "failure")
+        if is_done:
+            servers.SEGMENT_UPLOAD_SECONDS.observe(took_s, table)
+        if self._lives is not None:
+            self._lives.took(table, build.segment, UPLOAD, took_s, "" if is_done else "The upload failed.")
 
     def _location(self, build: Build, upload: _Upload, wait_s: float) -> str | None:
         if not upload.ended.wait(wait_s):
@@ -224,14 +234,6 @@ class Uploader:
             self._deep_store.delete(path)
         except (PinotAdminError, OSError) as error:
             log.warning("The late upload %s could not be removed: %s", location, error)
-
-
-def _count(build: Build, upload: _Upload) -> None:
-    """One that ended."""
-    table = TableName(build.raw, REALTIME).typed
-    servers.SEGMENT_UPLOADS.add(table, "failure" if upload.location is None else "success")
-    if upload.location is not None:
-        servers.SEGMENT_UPLOAD_SECONDS.observe(time.monotonic() - upload.began, table)
 
 
 def _tar_of(folder: Path, work: Path) -> Path:
