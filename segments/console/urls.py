@@ -11,7 +11,7 @@ from segments.console.operation import Operation, operation_page
 from segments.console.views.access import audit, login, tokens
 from segments.console.views.clusters import clusters, health, minion_tasks, servers
 from segments.console.views.push import push_blocked, push_report, pushes
-from segments.console.views.realtime import consumption, reingestion, sequence_deletion
+from segments.console.views.realtime import consumption, partition, reingestion, sequence_deletion
 from segments.console.views.realtime.set_aside import actions as set_aside_actions
 from segments.console.views.realtime.set_aside import messages as set_aside_messages
 from segments.console.views.replacement import checks, entry, lineage, pins, rollback
@@ -37,6 +37,7 @@ _pages = [
     path("tables/<str:typed>/", tables.overview, name="table"),
     path("tables/<str:typed>/segments/", tables.segments, name="segments"),
     path("tables/<str:typed>/consumption/", consumption.state, name="consumption"),
+    path("tables/<str:typed>/consumption/partitions/<int:partition>/", partition.partition, name="partition"),
     button("tables/<str:typed>/consumption/pause/", consumption.PAUSE_IT, name="pause"),
     button("tables/<str:typed>/consumption/resume/", consumption.RESUME, name="resume"),
     button("tables/<str:typed>/consumption/commit/", consumption.COMMIT, name="commit"),

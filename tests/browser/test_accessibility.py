@@ -73,6 +73,7 @@ def test_no_page_of_a_realtime_table_has_a_serious_fault(page: Page, realtime: R
     home, segment = f"{base}consumption/", f"{base}segments/{realtime.consuming[0]}/"
     pages = [
         home,
+        f"{home}partitions/0/",
         f"{home}pause/",
         f"{home}pause/?p=0",
         f"{home}resume/",

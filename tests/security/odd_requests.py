@@ -26,6 +26,7 @@ KNOWN: Final[dict[str, list[str]]] = {
     "push_id": ["00000000-0000-0000-0000-000000000000"],
     "token": ["1"],
     "number": ["1"],
+    "partition": ["0"],
     "hook": ["1"],
     "finding": ["1"],
     "type": ["OFFLINE", "REALTIME", "offline"],

@@ -46,6 +46,7 @@ NAMES = {
     "task_type": "x",
     "token": "1",
     "number": "1",
+    "partition": "0",
     "hook": "1",
     "finding": "1",
 }

@@ -48,6 +48,7 @@ _MARKS: Final = {
     # replicas
     "ONLINE": _OK,
     "CONSUMING": _BUSY,
+    "COMMITTING": _BUSY,
     "OFFLINE": _WARN,
     "ERROR": _BAD,
     "DROPPED": _IDLE,

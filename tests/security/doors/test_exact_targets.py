@@ -111,7 +111,16 @@ def requests(entry: str, push: str) -> Iterator[tuple[str, str, Any]]:
             "instance": "Server_127.0.0.1_8098",
             "key": "k",
         }
-        fixed = {**names, "name": "n", "token": "1", "hook": "1", "number": "1", "tenant": "DefaultTenant", "path": "x"}
+        fixed = {
+            **names,
+            "name": "n",
+            "token": "1",
+            "hook": "1",
+            "number": "1",
+            "partition": "0",
+            "tenant": "DefaultTenant",
+            "path": "x",
+        }
         # (table in the path, table in the parameters): never both hers.
         pairs = (
             [("mine", "other"), ("other", "mine")]
