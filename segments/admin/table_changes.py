@@ -11,6 +11,7 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
 
 from segments import wiring
 from segments.admin.confirmation import Change
+from segments.domain.formats.plural import counted
 from segments.domain.realtime.force_commit import BatchSettings
 from segments.errors import InvalidInput, PinotAdminError
 from segments.models import LineageEntry, Table
@@ -153,7 +154,8 @@ def _take_back(entry_id: str, ctx: Context, name: TableName, values: Mapping[str
         rollback.roll_back(ctx, name, entry_id, force=force, actor=actor)
     else:
         replacement.revert_replace(ctx, name, entry_id, force=force, actor=actor)
-    return f"Rolled back: queries on {name} see {now.after.rows} rows in {now.after.segments} segments."
+    rows, files = counted(now.after.rows, "row"), counted(now.after.segments, "segment")
+    return f"Rolled back: queries on {name} see {rows} in {files}."
 
 
 def _page_of(entry: LineageEntry) -> str:

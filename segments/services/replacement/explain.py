@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from segments.domain.formats.plural import counted
 from segments.domain.replacement import decisions as replacement
 from segments.domain.replacement import lease
 from segments.domain.replacement.lineage import ACTOR, PIN_ACTOR, PIN_REASON, Entry, State
@@ -197,7 +198,7 @@ def _end_blocked(ctx: Context, config: TableConfig, seen: Observed, entry: Entry
         reasons += ReplicaReport(report.segments, report.online, report.wanted, tuple(waits), report.absent).sentences()
         remedies.append("Wait until the servers have loaded them; a segment in ERROR must be uploaded again.")
     if dead:
-        reasons.append(f"{len(dead)} replicas are on servers that are not running, e.g. {dead[0].instance}.")
+        reasons.append(f"Not running: servers with {counted(len(dead), 'replica')}, e.g. {dead[0].instance}.")
         remedies.append("Start the servers.")
     return Blocked(tuple(dict.fromkeys(reasons)), tuple(dict.fromkeys(remedies)))
 
@@ -226,7 +227,7 @@ def _refusal(decide: Callable[[], object]) -> Blocked:
 
 
 def _summary(entry: Entry, events: list[Event], seen: Observed) -> str:
-    count = f"{len(entry.segments_from)} by {len(entry.segments_to)} segments"
+    count = f"{len(entry.segments_from):,} by {counted(len(entry.segments_to), 'segment')}"
     match entry.state:
         case State.IN_PROGRESS:
             return f"A replacement of {count} is under way: queries see the old side until it is ended."

@@ -166,7 +166,7 @@ def test_the_newest_replacement_is_taken_back_from_the_tables_row(
     assert root.post(address, {**fields, "confirm": "t"}).status_code == 422
     assert world.visible == ["c"]
     text = root.post(address, {**fields, "confirm": OFFLINE.typed}, follow=True).content.decode()
-    assert "queries on t_OFFLINE see 10 rows in 1 segments" in text
+    assert "queries on t_OFFLINE see 10 rows in 1 segment" in text
     assert (world.visible, world.state(first), world.state(second)) == (["b"], "COMPLETED", "REVERTED")
 
 

@@ -76,7 +76,7 @@ def state(world: World, entry: str) -> State:
 def test_the_page_says_why_an_entry_is_where_it_is_and_what_happens_next(operator: Client, opened: str) -> None:
     text = operator.get(f"{LINEAGE}{opened}/").content.decode()
     for words in (
-        "A replacement of 1 by 1 segments is under way",
+        "A replacement of 1 by 1 segment is under way",
         "sends no heartbeats",
         "Yes, nothing prevents it",
         "None ran",

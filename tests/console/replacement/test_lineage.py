@@ -127,7 +127,7 @@ def test_a_rollback_happens_and_the_page_reports_what(operator: Client, entry: s
     text = answer.content.decode()
     for words in (
         "Rolled back. Queries on t_OFFLINE see the previous snapshot again.",
-        "10 rows in 1 segments",
+        "10 rows in 1 segment",
         f"Audit record {event.pk}",
     ):
         assert words in text

@@ -67,8 +67,8 @@ def delete_and_restore(page: Page, client: Client, table: str, segment: str) -> 
     page.get_by_role("button", name="Delete the chosen…").click()
     page.get_by_label("Reason").fill("not needed")
     page.get_by_label("Type to confirm").fill("delete 1")
-    page.get_by_role("button", name="Delete 1 segments").click()
-    expect(page.get_by_text("1 segments are deleted.")).to_be_visible()
+    page.get_by_role("button", name="Delete 1 segment").click()
+    expect(page.get_by_text("Deleted 1 segment.")).to_be_visible()
     poll(lambda: segment not in client.counts(table), 10, "the rows are gone")
     poll(
         lambda: f'"{segment}"' in client.call("GET", f"/api/v1/segments/{table}/deleted").text, 30, "its file put away"
@@ -76,8 +76,8 @@ def delete_and_restore(page: Page, client: Client, table: str, segment: str) -> 
     page.get_by_role("link", name="Restore them").click()
     page.get_by_label("Reason").fill("needed after all")
     page.get_by_label("Type to confirm").fill("restore 1")
-    page.get_by_role("button", name="Restore 1 segments").click()
-    expect(page.get_by_text("1 segments are back.")).to_be_visible()
+    page.get_by_role("button", name="Restore 1 segment").click()
+    expect(page.get_by_text("Restored 1 segment.")).to_be_visible()
     poll(lambda: client.counts(table).get(segment) == 10, 20, "the rows are back")
 
 

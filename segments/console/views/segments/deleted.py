@@ -21,6 +21,7 @@ from segments.console.listing import PAGE_SIZE, Listing, asked, page_number
 from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.views.replacement.undo.restore_switch import as_switch
 from segments.console.views.tables.tables import filtered_segments, head
+from segments.domain.formats.plural import counted
 from segments.domain.segments.archive import KEEP_COPIES
 from segments.domain.segments.archive import Outcome as SegmentOutcome
 from segments.domain.tables.table_config import parse_table_config
@@ -74,7 +75,7 @@ def _to_delete(target: Target, plain: Operation) -> Operation:
     leaving = _leaving(target, possible, names, lonely) if possible else ["Nothing: what was chosen stays as it is."]
     return replace(
         plain,
-        button=f"Delete {len(possible)} segments",
+        button=f"Delete {counted(len(possible), 'segment')}",
         explain=[*leaving, *_refusals(outcomes)],
         lists=[("Segments that are deleted", possible)],
         why_not="" if possible else "None of the chosen segments can be deleted.",
@@ -109,7 +110,7 @@ def _run_delete(
         raise StateConflict(" ".join(_refusals(found)) or "Nothing was deleted.")
     can_return = done and _can_return(target.ctx, target.table)
     undo = _with_segments(target, "restore", done) if can_return else ""
-    return Outcome(" ".join([f"{len(done)} segments are deleted.", *_refusals(found)]), undo, "Restore them")
+    return Outcome(" ".join([f"Deleted {counted(len(done), 'segment')}.", *_refusals(found)]), undo, "Restore them")
 
 
 def _with_segments(target: Target, page_name: str, names: Sequence[str]) -> str:
@@ -141,7 +142,7 @@ def _to_restore(target: Target, plain: Operation) -> Operation:
     of_files = {archive.segment_of(f) for f in files}
     return replace(
         plain,
-        button=f"Restore {len(possible)} segments",
+        button=f"Restore {counted(len(possible), 'segment')}",
         explain=_restoring(outcomes),
         lists=[("Segments that come back", possible)],
         why_not="" if possible else "None of the chosen segments can come back.",
@@ -158,7 +159,7 @@ def _run_restore(
     done = [o.segment for o in found if o.outcome == "done"]
     if not done and possible:
         raise StateConflict(" ".join(_refusals(found)))
-    sentence = " ".join([f"{len(done)} segments are back.", *_refusals(found)])
+    sentence = " ".join([f"Restored {counted(len(done), 'segment')}.", *_refusals(found)])
     if any(o.replaces for o in found):
         return Outcome(sentence, target.address("deleted"), "What they replaced is kept there")
     return Outcome(sentence, _with_segments(target, "delete_segments", done) if done else "", "Delete them again")

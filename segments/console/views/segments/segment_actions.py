@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.views.segments.deleted import chosen_segments
+from segments.domain.formats.plural import counted
 from segments.services.core.context import Actor
 from segments.services.segments import segment_reset
 
@@ -20,7 +21,7 @@ def _one(target: Target, plain: Operation) -> Operation:
 
 def _many(target: Target, plain: Operation) -> Operation:
     names = chosen_segments(target)
-    title = f"{plain.button} {len(names)} segments"
+    title = f"{plain.button} {counted(len(names), 'segment')}"
     return replace(plain, title=title, button=title, lists=[("Concerned", names)], hold={"s": names})
 
 
@@ -67,7 +68,7 @@ RELOAD: Final = Operation(
 def _run_reset_many(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
     names = chosen_segments(target)
     count = sum(segment_reset.reset_segment(target.ctx, target.name, segment, actor=actor) for segment in names)
-    return Outcome(f"{count} replicas of {len(names)} segments start over.")
+    return Outcome(f"{counted(count, 'replica')} of {counted(len(names), 'segment')} will start over.")
 
 
 RESET_MANY: Final = replace(
@@ -83,7 +84,7 @@ RESET_MANY: Final = replace(
 def _run_reload_many(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
     names = chosen_segments(target)
     segment_reset.reload_segments(target.ctx, target.name, segments=names, force_download=True, actor=actor)
-    return Outcome(f"The servers were asked to load {len(names)} segments again.")
+    return Outcome(f"The servers were asked to load {counted(len(names), 'segment')} again.")
 
 
 RELOAD_MANY: Final = replace(

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from segments.domain.formats.plural import counted as counted_of
 from segments.domain.replacement.undo.return_rule import Obstacle
 from segments.domain.segments.archive import Outcome, refused
 from segments.domain.segments.segment_metadata import SegmentMetadata
@@ -53,4 +54,5 @@ def _visible(ctx: Context, seen: Observed) -> dict[str, SegmentMetadata]:
 
 
 def _shown(records: Mapping[str, SegmentMetadata]) -> str:
-    return f"Queries see {sum(m.total_docs or 0 for m in records.values()):,} rows in {len(records)} segments now."
+    rows = counted_of(sum(m.total_docs or 0 for m in records.values()), "row")
+    return f"Queries see {rows} in {counted_of(len(records), 'segment')} now."

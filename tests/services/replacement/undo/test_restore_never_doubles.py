@@ -45,7 +45,7 @@ def test_what_a_rollback_removed_is_refused_with_the_counts_after_its_entry_is_d
     world.clean()
     assert "e1" not in observe(world.ctx, TABLE).lineage.entries
     said = refusals(world, "b", "c")[0]
-    assert ("rollback of lineage entry 'e1'" in said, "Queries see 10 rows in 1 segments now" in said) == (True, True)
+    assert ("rollback of lineage entry 'e1'" in said, "Queries see 10 rows in 1 segment now" in said) == (True, True)
     assert "switch=true" in said
     assert refusals(world, "b", include_hidden=True)
 
@@ -124,7 +124,7 @@ def test_of_a_refresh_table_what_was_pushed_after_the_deletion_counts_without_an
     path = paths.segment(TABLE.typed, "b")
     node = world.memory.get(path)
     world.memory.replace(path, node.record.with_simple_items({"segment.push.time": str(world.now + 1)}), node.version)
-    assert "10 rows in 1 segments" in refusals(world, "a")[0]
+    assert "10 rows in 1 segment" in refusals(world, "a")[0]
     restore_switch(world.ctx, TABLE, ["a"], actor=ANN)
     assert world.visible == ["a"]
 

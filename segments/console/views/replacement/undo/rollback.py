@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from segments.console.cluster_address import ctx_of
 from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.presenters import rollback as presenter
+from segments.domain.formats.plural import counted
 from segments.errors import PinotAdminError
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
@@ -47,8 +48,8 @@ def _run(target: Target, values: Mapping[str, Any], actor: Actor) -> Outcome:
     entry_id, force = target.arguments["entry_id"], bool(values.get("force"))
     done = undo_rollback(target.ctx, target.name, entry_id, force=force, actor=actor)
     return Outcome(
-        f"The rollback is undone. Queries on {target.table.name} see {len(done.returned)} segments again that it had "
-        "removed.",
+        f"The rollback is undone. Queries on {target.table.name} see again "
+        f"{counted(len(done.returned), 'segment')} that it had removed.",
         target.address("rollback", done.entry),
         "Roll it back again",
     )
