@@ -18,8 +18,7 @@ from segments.gateways.deep_store.deepstore import STAGING
 from segments.models import AuditEvent, Push
 from segments.services.push.push_run import MAX_ATTEMPTS
 from segments.services.push.push_session import acquire
-from segments.services.push.pushes import cancel_push, create_push, resume_lost
-from segments.services.replacement.protocol import revert_replace
+from segments.services.push.pushes import create_push, resume_lost
 from segments.services.segments import deletion
 from segments.store import paths
 from tests.push.pushing import SCHEMA, PushWorld
@@ -39,37 +38,6 @@ def world(tmp_path: Path) -> PushWorld:
 
 def staged(world: PushWorld) -> list[str]:
     return world.ctx.deep_store.folders(STAGING)
-
-
-def test_a_push_replaces_the_whole_snapshot_and_can_be_reverted(world: PushWorld) -> None:
-    world.upload("old")
-    push = world.run(world.create())
-    assert (push.state, push.error) == (Push.State.DONE, "")
-    assert world.visible == [f"t_OFFLINE_17000_17001_{world.now}_0", f"t_OFFLINE_17002_17002_{world.now}_1"]
-    assert (push.rows, push.files_done, push.segments_built, push.segments_uploaded, push.attempts) == (3, 2, 2, 2, 1)
-    assert set(push.stage_seconds) == {"LIST", "BUILD", "START", "UPLOAD", "END"}
-    assert staged(world) == []
-    revert_replace(world.ctx, TABLE, push.entry_id, actor=ANN)
-    assert world.visible == ["old"]
-
-
-def test_a_second_push_takes_the_place_of_the_first(world: PushWorld) -> None:
-    first = world.run(world.create())
-    before = world.visible
-    world.now += 1000
-    second = world.run(world.create())
-    assert {first.state, second.state} == {Push.State.DONE}
-    assert len(world.visible) == 2
-    assert not set(before) & set(world.visible)
-
-
-def test_a_bad_value_names_file_line_and_column_and_leaves_nothing(world: PushWorld) -> None:
-    world.upload("old")
-    path = world.file("c.csv", "Oslo,4,17000", "Oslo,four,17000")
-    push = world.run(world.create())
-    assert push.state == Push.State.FAILED
-    assert f"'{path}' line 3: Column 'n': value 'four' does not convert to INT" in push.error
-    assert (world.visible, world.ideal, staged(world)) == (["old"], ["old"], [])
 
 
 def test_a_file_that_changes_during_the_push_fails_it_by_name(world: PushWorld) -> None:
@@ -167,20 +135,6 @@ def test_a_queued_push_that_no_worker_took_is_queued_again_after_a_minute(world:
     world.now += 61_000
     assert "no worker had taken it up" in resume_lost(ctx)[0]
     assert queued == [str(push.pk)]
-
-
-def test_a_cancelled_push_stops_its_runner_and_leaves_nothing(world: PushWorld) -> None:
-    world.upload("old")
-    push = world.create()
-    world.builder.before = lambda part: (
-        None if part.ordinal == 0 else (cancel_push(world.ctx, str(push.pk), ANN), None)[1]
-    )
-    world.run(push)
-    assert (push.state, push.error) == (Push.State.CANCELLED, "Cancelled by ann: because")
-    assert "left to its new runner" in world.sentence
-    assert (world.visible, world.ideal, staged(world)) == (["old"], ["old"], [])
-    with pytest.raises(StateConflict, match="cancelled"):
-        cancel_push(world.ctx, str(push.pk), ANN)
 
 
 def test_an_append_table_keeps_what_it_has(tmp_path: Path) -> None:

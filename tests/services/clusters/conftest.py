@@ -14,8 +14,8 @@ from tests.services.world import World
 
 
 @pytest.fixture(params=["embedded", "1.5.1", "0.11.0"])
-def ctx(request: pytest.FixtureRequest, tmp_path: Path) -> Context:
-    """In memory; ``tests/real_pinot/suites`` has the same on a real Pinot."""
+def simulated(request: pytest.FixtureRequest, tmp_path: Path) -> Context:
+    """In memory; for what would take a server from the other tests of a real Pinot."""
     inside = World(tmp_path / "store")
     inside.memory.create(
         paths.participant("Server_a_1"), ZNRecord("Server_a_1", {"HELIX_HOST": "a", "HELIX_PORT": "1"})
@@ -23,3 +23,9 @@ def ctx(request: pytest.FixtureRequest, tmp_path: Path) -> Context:
     if request.param == "embedded":
         return inside.ctx
     return PinotCluster(tmp_path, version=request.param, inside=inside).ctx
+
+
+@pytest.fixture
+def ctx(simulated: Context) -> Context:
+    """The same for tests that a real Pinot can run, too (``tests/real_pinot/suites``)."""
+    return simulated
