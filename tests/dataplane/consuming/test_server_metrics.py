@@ -10,9 +10,11 @@ import httpx
 import pytest
 
 from segments.dataplane.server.consuming.decisions import State
+from segments.dataplane.server.held.downloads import Downloads
 from segments.dataplane.server.segment_lives import SegmentLives
 from segments.metrics.catalog import METRICS
 from segments.metrics.declared import SERVER
+from segments.metrics.exposition import RecordedValues, render
 from tests.dataplane.consuming_world import RT, ConsumingWorld
 from tests.dataplane.world import SECRET, poll
 from tests.signed import Signed
@@ -52,6 +54,8 @@ def test_rows_lag_builds_uploads_and_downloads_of_a_partition_are_on_the_page(li
     assert grown(f'realtime_rows_consumed_total{{table="{RT}"}}') >= 50
     assert grown(f'segment_build_seconds_count{{table="{RT}"}}') == 2
     assert grown(f'segment_uploads_total{{outcome="success",table="{RT}"}}') == 2
+    assert grown(f'segment_commit_seconds_count{{table="{RT}"}}') == 2
+    assert grown(f'segment_commit_attempts_total{{outcome="committed",table="{RT}"}}') == 2
     assert grown(f'segment_build_failures_total{{table="{RT}"}}') == 0
     of = f'{{partition="0",table="{RT}"}}'
     assert now[f"pinotadmin_realtime_ingestion_offset_lag{of}"] == 0
@@ -88,6 +92,24 @@ def test_the_life_of_a_segment_says_when_it_was_consumed_built_uploaded_and_comm
     assert all(step["beganMs"] <= step["endedMs"] and not step["problem"] for step in steps.values())
     assert steps["consume"]["endedMs"] <= steps["commit"]["endedMs"]
     assert second["steps"][-1]["endedMs"] is None
+
+
+def test_a_file_that_is_waited_for_is_no_failed_download_and_one_that_is_on_record_is() -> None:
+    lives, segment = SegmentLives(), "r__0__0__20260101T0000Z"
+    downloads, names = Downloads(lives), ("segment_downloads_total", "segment_download_failures_total")
+
+    def counts() -> list[float]:
+        page = render(RecordedValues([SERVER], lambda: [("waits_REALTIME",)])).decode()
+        lines = [f'pinotadmin_{name}{{source="peer",table="waits_REALTIME"}} ' for name in names]
+        return [float(next((x.rpartition(" ")[2] for x in page.splitlines() if x.startswith(one)), 0)) for one in lines]
+
+    for wait in (downloads.awaited, downloads.counted):
+        with pytest.raises(OSError), wait("waits_REALTIME", segment, "peer"):
+            raise OSError("not there")
+    with downloads.awaited("waits_REALTIME", segment, "peer"):
+        pass
+    assert counts() == [1, 1]
+    assert [step["problem"] for step in lives.of("waits_REALTIME", 0)[0]["steps"]] == ["not there", ""]
 
 
 def test_lives_are_bounded_and_a_failed_step_says_why() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Literal
 
 from segments.dataplane.server.segment_lives import DOWNLOAD, SegmentLives
@@ -20,12 +20,22 @@ class Downloads:
     @contextmanager
     def counted(self, table: str, segment: str, source: Literal["deep_store", "peer"]) -> Iterator[None]:
         """The block fetches, unpacks and checks; what it raises is a failure."""
-        began = time.monotonic()
         try:
-            with self._lives.step(table, segment, DOWNLOAD) if self._lives else nullcontext():
+            with self.awaited(table, segment, source):
                 yield
-        except Exception:
+        except Exception as error:
             servers.DOWNLOAD_FAILURES.add(table, source)
+            if self._lives is not None:
+                self._lives.took(table, segment, DOWNLOAD, 0.0, str(error) or type(error).__name__)
             raise
+
+    @contextmanager
+    def awaited(self, table: str, segment: str, source: Literal["deep_store", "peer"]) -> Iterator[None]:
+        """The same of a file that may not be there yet: what it raises is no failure."""
+        began = time.monotonic()
+        yield
+        took_s = time.monotonic() - began
         servers.DOWNLOADS.add(table, source)
-        servers.DOWNLOAD_SECONDS.observe(time.monotonic() - began, table, source)
+        servers.DOWNLOAD_SECONDS.observe(took_s, table, source)
+        if self._lives is not None:
+            self._lives.took(table, segment, DOWNLOAD, took_s)

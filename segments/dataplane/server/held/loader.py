@@ -50,8 +50,8 @@ class Loader:
         self._store, self._folders, self._downloader, self._cache = store, folders, downloader, cache
         self._peers = peers
         self._max_bytes = max_bytes
-        self._unfinished = UnfinishedCommits(store, folders, downloader, peers, cache, max_bytes)
         self._sleep, self._downloads = sleep, Downloads(lives)
+        self._unfinished = UnfinishedCommits(store, folders, downloader, peers, cache, max_bytes, self._downloads)
 
     def load(self, table: str, segment: str, held: HeldSegment | None, *, is_forced: bool = False) -> HeldSegment:
         """The segment as its record wants it now; ``held`` itself when that is still right.

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from segments.dataplane.server.held.column_cache import ColumnCache
 from segments.dataplane.server.held.download import Downloader
+from segments.dataplane.server.held.downloads import Downloads
 from segments.dataplane.server.held.held_segment import HeldSegment
 from segments.dataplane.server.held.peers import Peers
 from segments.dataplane.server.held.segment_folders import SegmentFolders
@@ -49,9 +50,10 @@ class UnfinishedCommits:
         peers: Peers,
         cache: ColumnCache,
         max_bytes: int,
+        downloads: Downloads,
     ) -> None:
         self._store, self._folders, self._downloader, self._peers = store, folders, downloader, peers
-        self._cache, self._max_bytes = cache, max_bytes
+        self._cache, self._max_bytes, self._downloads = cache, max_bytes, downloads
 
     def load(self, table: str, segment: str, meta: SegmentMetadata) -> HeldSegment:
         """The copy of this server, or else of another one. NotCommittedYet while there is none."""
@@ -74,7 +76,7 @@ class UnfinishedCommits:
     def _from_peer(self, table: str, segment: str, meta: SegmentMetadata) -> HeldSegment | None:
         for peer in self._peers.urls(table, segment, None, only_copy=True):
             try:
-                with self._folders.workspace() as work:
+                with self._folders.workspace() as work, self._downloads.awaited(table, segment, "peer"):
                     tar = work / "segment.tar.gz"
                     self._downloader.fetch_from_peer(peer, tar)
                     unpacked = extract_tar(tar, work, max_bytes=self._max_bytes)

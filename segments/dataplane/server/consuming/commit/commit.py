@@ -5,6 +5,7 @@ first and is built afterwards.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -19,6 +20,7 @@ from segments.dataplane.server.held.held_segment import HeldSegment
 from segments.errors import PinotAdminError
 from segments.gateways import controller_protocol as protocol
 from segments.gateways.controller_protocol import Report
+from segments.metrics import servers
 
 log = logging.getLogger(__name__)
 
@@ -73,8 +75,18 @@ class Commit:
         until the controller says COMMIT_SUCCESS, the rows are where they were; and a file that only servers will have
         is on disk before that, so that a process killed right after it comes back with it.
         """
-        if self.is_under_way or self._is_pauseless():
-            return self._run_pauseless(build_time_s, reason)
+        table, began, held = self._source.table, time.monotonic(), None
+        try:
+            is_pauseless = self.is_under_way or self._is_pauseless()
+            held = (self._run_pauseless if is_pauseless else self._run_standard)(build_time_s, reason)
+        finally:
+            servers.SEGMENT_COMMITS.add(table, "not_committed" if held is None else "committed")
+        if held is not None:
+            servers.SEGMENT_COMMIT_SECONDS.observe(time.monotonic() - began, table)
+        return held
+
+    def _run_standard(self, build_time_s: int, reason: str | None) -> HeldSegment | None:
+        """Build, start, upload, end: the next segment begins with the end."""
         with Lease(self._parts.controller, lambda: self._report(None), build_time_s):
             built = self._build()
             if built is None or not self._starts(self._described(built, reason)):

@@ -12,6 +12,7 @@ from segments.dataplane.server.consuming.shared_resources import SharedResources
 from segments.dataplane.server.consuming.waiting import FIRST_RETRY_S, Waiting
 from segments.domain.realtime.streams.stream_offset import Offset
 from segments.errors import PinotAdminError
+from segments.metrics import servers
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +48,7 @@ class Reading:
         except PinotAdminError as error:
             if error.permanent or isinstance(error, RowsGone):
                 raise
+            servers.CONSUMPTION_EXCEPTIONS.add(intake.source.table)
             self._retry_s = self._waiting.after(error, self._retry_s)
             return
         self._retry_s, self._waiting.problem = FIRST_RETRY_S, ""
