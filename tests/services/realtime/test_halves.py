@@ -5,6 +5,7 @@ the partition has one consuming segment, which begins where the rows before it e
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from segments.models import Finding
 from segments.services.realtime.realtime_validation import keep_consumption, repair_consumption, run
 from segments.services.upkeep.finding_fixes import fix
 from segments.store import paths
+from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
 from tests.services.realtime.test_realtime_validation import codes
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
 
@@ -108,6 +110,25 @@ def test_two_passes_leave_one_consuming_segment_that_begins_where_the_rows_end(
     world.now += OLD_MS
     for _ in range(2):
         run(world.ctx, TABLE)
+    check_whole(world)
+
+
+@pytest.mark.parametrize("fault", [Fault.CUT_BEFORE, Fault.CUT_AFTER, Fault.LOST_BEFORE, Fault.LOST_AFTER])
+@pytest.mark.parametrize("half", HALVES, ids=lambda f: f.__name__)
+def test_a_pass_that_is_cut_at_its_write_is_finished_by_the_next_two(
+    world: RealtimeWorld, half: Callable[[RealtimeWorld], None], fault: Fault
+) -> None:
+    half(world)
+    world.now += OLD_MS
+    with suppress(Cut):
+        repair_consumption(world.over(FaultyStore(world.memory, Plan({1: fault}))), TABLE)
+    for _ in range(2):
+        run(world.ctx, TABLE)
+    check_whole(world)
+
+
+def check_whole(world: RealtimeWorld) -> None:
+    """Every row is in exactly one segment, and one segment consumes behind the last."""
     [consuming] = world.consuming
     names = world.segments(0)
     assert [parse_llc_name(s).sequence for s in names] == [0, 1, 2]
