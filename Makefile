@@ -105,8 +105,8 @@ chaos: $(VENV)/.dev ## Random kills: half an hour under a stream, 5 minutes of a
 	CHAOS_SECONDS=$${CHAOS_SECONDS:-1800} HISTORY_SECONDS=$${HISTORY_SECONDS:-300} HANGING_SECONDS=$${HANGING_SECONDS:-600} \
 		$(BIN)/python -m pytest tests/chaos -s $(ARGS)
 
-walks: $(VENV)/.dev ## Longer random walks through replacements and a table's history, in memory (WALK_EXAMPLES, HISTORY_EXAMPLES)
-	WALK_EXAMPLES=$${WALK_EXAMPLES:-2000} HISTORY_EXAMPLES=$${HISTORY_EXAMPLES:-1000} $(BIN)/python -m pytest tests/faults $(ARGS)
+walks: $(VENV)/.dev ## Longer random walks through replacements, commits and a table's history, in memory (WALK_EXAMPLES, HISTORY_EXAMPLES)
+	WALK_EXAMPLES=$${WALK_EXAMPLES:-2000} HISTORY_EXAMPLES=$${HISTORY_EXAMPLES:-1000} $(BIN)/python -m pytest tests/faults tests/domain/completion $(ARGS)
 
 fuzz: $(VENV)/.dev ## 20,000 generated requests over the whole OpenAPI document (FUZZ_REQUESTS, FUZZ_SEED, FUZZ_ONLY="POST /tables")
 	FUZZ_REQUESTS=$${FUZZ_REQUESTS:-20000} FUZZ_SEED=$${FUZZ_SEED:-$$(date +%s)} $(BIN)/python -m pytest -s tests/security/test_campaign.py $(ARGS)

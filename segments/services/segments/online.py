@@ -137,9 +137,15 @@ def check_online(ctx: Context, table: TableName, segments: Sequence[str], requir
 def _is_stale(segments: Sequence[str], served: Served, crcs: Mapping[str, str]) -> bool:
     """Does any live server serve another file than the one on record?"""
     return any(
-        row and any(row.get(s, crc) != crc for s, crc in zip(segments, map(crcs.get, segments), strict=True))
-        for row in served[2].values()
+        row and any(not is_file_on_record(row.get(s), crcs.get(s)) for s in segments) for row in served[2].values()
     )
+
+
+def is_file_on_record(served: str | None, recorded: str | None) -> bool:
+    """Is the file with the CRC that a server serves the one on record? Every file is, while it serves none that it
+    knows of, and while a segment that is being committed has no CRC on record ("").
+    """
+    return served is None or recorded in ("", served)
 
 
 def judge_segments(
@@ -154,7 +160,9 @@ def judge_segments(
         states, crc = view.get(segment, {}), crcs.get(segment) if crcs is not None else None
         wanted = [i for i in node.get(segment, {}) if i in live]
         online = [
-            i for i in wanted if states.get(i) in SERVING and (crcs is None or live[i].get(segment) in (None, crc))
+            i
+            for i in wanted
+            if states.get(i) in SERVING and (crcs is None or is_file_on_record(live[i].get(segment), crc))
         ]
         needed = min(len(wanted), required or len(wanted))
         done, total = done + min(len(online), needed), total + max(needed, 1)

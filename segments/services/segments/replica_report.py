@@ -11,7 +11,7 @@ from segments.domain.segments.ideal_state import ERROR, SERVING
 from segments.errors import PinotAdminError
 from segments.names import TableName
 from segments.services.core.context import Context
-from segments.services.segments.online import judge_segments, read_served, recorded_crcs
+from segments.services.segments.online import is_file_on_record, judge_segments, read_served, recorded_crcs
 from segments.store.records.instances import instance_configs
 
 log = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ def report_replicas(
             elif state not in SERVING:
                 why = "the server could not load it" if state == ERROR else "the server has not loaded it yet"
                 gaps.append(ReplicaGap(segment, instance, state, why, segment in waiting))
-            elif served not in (None, crcs.get(segment)):
+            elif not is_file_on_record(served, crcs.get(segment)):
                 why = "the server still serves an older file of that name"
                 gaps.append(ReplicaGap(segment, instance, state, why, segment in waiting))
             else:

@@ -17,6 +17,7 @@ from segments.gateways.controller_protocol import NOT_SENT, Answer, Report
 from segments.gateways.deep_store.deepstore import DeepStore
 from segments.names import REALTIME, TableName
 from segments.services.realtime.completion.committing_list import committing_segments, listed_segments
+from segments.services.segments.replica_report import report_replicas
 from segments.store import paths
 from tests.dataplane.consuming_world import RT, ConsumingWorld, instance, rows_of
 from tests.dataplane.world import poll
@@ -83,6 +84,8 @@ def test_the_next_segment_consumes_while_the_last_one_is_uploaded(world: Consumi
     poll(lambda: world.view(segment) == {instance(1): "ONLINE"}, what="the file answers before it is uploaded")
     poll(lambda: world.view(world.chain()[1]) == {instance(1): "CONSUMING"}, what="the next segment")
     assert "segment.download.url" not in world.fields(segment)
+    report = report_replicas(world.ctx, TABLE, [segment])
+    assert (report.online, report.gaps) == (1, ())
     world.send(30)
     world.exact(1)
     slow.answers.set()

@@ -190,5 +190,5 @@ class Walk(RuleBasedStateMachine):
 
 TestWalk = Walk.TestCase
 TestWalk.settings = settings(
-    max_examples=int(os.environ.get("WALK_EXAMPLES", "150")), stateful_step_count=40, deadline=None
+    max_examples=int(os.environ.get("WALK_EXAMPLES", "300")), stateful_step_count=40, deadline=None
 )

@@ -53,15 +53,24 @@ class Loader:
         self._sleep, self._downloads = sleep, Downloads(lives)
         self._unfinished = UnfinishedCommits(store, folders, downloader, peers, cache, max_bytes, self._downloads)
 
-    def load(self, table: str, segment: str, held: HeldSegment | None, *, is_forced: bool = False) -> HeldSegment:
-        """The segment as its record wants it now; ``held`` itself when that is still right.
+    def load(
+        self,
+        table: str,
+        segment: str,
+        held: HeldSegment | None,
+        *,
+        is_forced: bool = False,
+        was_dropped: bool = False,
+    ) -> HeldSegment:
+        """The segment as its record wants it now; ``held`` itself when that is still right. ``was_dropped``: what lies
+        on disk is of a former life of that name.
 
         Every try reads the record again: a refresh may have changed file and CRC in between. Raises the last
         PinotAdminError, NotCommittedYet at once.
         """
         for pause in (*_PAUSES_S, None):
             try:
-                return self._try(table, segment, held, is_forced=is_forced)
+                return self._try(table, segment, held, is_forced=is_forced, was_dropped=was_dropped)
             except PinotAdminError as error:
                 if pause is None or isinstance(error, NotCommittedYet):
                     raise
@@ -69,11 +78,13 @@ class Loader:
                 self._sleep(pause)
         raise AssertionError("the last try returns or raises")
 
-    def _try(self, table: str, segment: str, held: HeldSegment | None, *, is_forced: bool) -> HeldSegment:
+    def _try(
+        self, table: str, segment: str, held: HeldSegment | None, *, is_forced: bool, was_dropped: bool
+    ) -> HeldSegment:
         meta = self._metadata(table, segment)
         crc = meta.crc
         if meta.status == COMMITTING:
-            return held if held is not None else self._unfinished.load(table, segment, meta)
+            return held or self._unfinished.load(table, segment, meta, was_dropped=was_dropped)
         if crc is None:
             raise SegmentCorrupt(f"The record of segment '{segment}' has no CRC.", remedy="Upload it again.")
         if held is not None and held.crc == crc and not is_forced:

@@ -55,8 +55,13 @@ class UnfinishedCommits:
         self._store, self._folders, self._downloader, self._peers = store, folders, downloader, peers
         self._cache, self._max_bytes, self._downloads = cache, max_bytes, downloads
 
-    def load(self, table: str, segment: str, meta: SegmentMetadata) -> HeldSegment:
-        """The copy of this server, or else of another one. NotCommittedYet while there is none."""
+    def load(self, table: str, segment: str, meta: SegmentMetadata, *, was_dropped: bool) -> HeldSegment:
+        """The copy of this server, or else of another one. NotCommittedYet while there is none.
+
+        What lies here of a segment that was dropped meanwhile goes: no CRC on record could show it to be another one.
+        """
+        if was_dropped:
+            self._folders.remove(table, segment)
         found = self._local(table, segment, meta) or self._from_peer(table, segment, meta)
         if found is None:
             raise NotCommittedYet(segment, self._wait_s(table))
