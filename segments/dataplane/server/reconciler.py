@@ -296,7 +296,7 @@ class Reconciler:
     def _run_load(self, table: str, name: str, slot: Slot, epoch: int) -> None:
         loaded, keys, read, error, wait_s = None, None, None, "", 0
         try:
-            loaded = self._loader.load(table, name, slot.held, is_forced=slot.is_forced, was_dropped=epoch > 0)
+            loaded = self._loader.load(table, name, slot.held, is_forced=slot.is_forced, was_dropped=slot.was_dropped)
             keys = self._keys.of(table)
             read = keys.keys_of(loaded) if keys is not None and not keys.has(loaded) else None
         except NotCommittedYet as fault:

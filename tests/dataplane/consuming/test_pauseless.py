@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -245,6 +246,25 @@ def test_a_copy_that_nobody_has_is_an_error_after_the_time_that_the_table_gives_
     kept.rename(folder)
     world.start_server()
     poll(lambda: world.view(segment) == {instance(1): "ONLINE"}, 10, "the copy that came back")
+
+
+def test_a_segment_that_was_dropped_and_comes_back_unfinished_is_not_taken_from_what_still_lies_on_disk(
+    world: ConsumingWorld, slow: SlowUploads
+) -> None:
+    segment = create(world, stream={"realtime.segment.pauseless.download.timeoutSeconds": "1"})
+    world.start_server()
+    world.send(130)
+    poll(lambda: world.view(segment) == {instance(1): "ONLINE"}, what="the file answers")
+    path = paths.ideal_state(RT)
+    for row in ({}, {segment: {instance(1): "ONLINE"}}):
+        node = world.store.get(path)
+        assert node is not None
+        assert node.record is not None
+        others = {s: states for s, states in node.record.maps.items() if s != segment}
+        world.store.replace(path, replace(node.record, maps={**others, **row}), node.version)
+        if not row:
+            poll(lambda: not world.view(segment), what="the drop")
+    poll(lambda: world.view(segment) == {instance(1): "ERROR"}, 10, "the error")
 
 
 def test_a_build_that_fails_on_one_server_leaves_its_rows_in_sight_and_the_other_commits(

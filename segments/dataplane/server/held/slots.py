@@ -85,6 +85,11 @@ class Slot:
         """Is the last load to be tried again?"""
         return self.wanted == ONLINE and (bool(self.error) or self.waits_since > 0) and not self.is_loading
 
+    @property
+    def was_dropped(self) -> bool:
+        """Has it been taken from this server since the process began, and come back? Its first coming is one, too."""
+        return self.epoch > 1
+
     def wait_for_copy(self, now: float, wait_s: float, error: str) -> None:
         """No copy of what is being committed is to be had yet; that is an error only after so many seconds."""
         self.waits_since = self.waits_since or now
