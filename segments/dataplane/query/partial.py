@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from segments.dataplane.query import engine, groups
 from segments.dataplane.query.plan import QueryPlan
-from segments.dataplane.query.scan import SEGMENT, VALID, SegmentRows, is_masked, scan_table
+from segments.dataplane.query.scan import NOTHING, SEGMENT, VALID, SegmentRows, is_masked, scan_table
 from segments.dataplane.query.time_limit import time_limit
 
 _COLUMN: Final = re.compile(r"c\d+\Z")
@@ -137,10 +137,28 @@ def _simple_group(plan: QueryPlan, segments: Sequence[SegmentRows]) -> pa.Table 
     if not keys and not any(sql for _, sql in inputs):
         count = sum(s.valid_docs for s in segments)
         return pa.table({f"p{i}": pa.array([count], pa.int64()) for i in range(len(inputs))})
-    table = _unmasked(scan_table(plan, segments))
+    table = scan_table(plan, segments)
     columns = {k: _decoded(table.column(k)) for k in keys}
     columns |= {sql: table.column(sql).cast(pa.float64(), safe=False) for _, sql in inputs if sql}
+    if VALID in table.column_names:
+        return _masked_group(columns, table.column(VALID), keys, inputs)
     return groups.group(pa.table(columns), keys, inputs)
+
+
+def _masked_group(
+    columns: dict[str, Any], valid: Any, keys: Sequence[str], inputs: Sequence[tuple[str, str]]
+) -> pa.Table:
+    """The same over the rows that count: the values of the others are null, so that no key has to be copied."""
+    values = {c: v if c in keys else pc.if_else(valid, v, pa.scalar(None, v.type)) for c, v in columns.items()}
+    if not keys:
+        count = pa.array([pc.sum(valid).as_py() or 0], pa.int64())
+        parts = [p for p in inputs if p[0] != "count"]
+        sums = iter(groups.group(pa.table(values), [], parts).columns)
+        return pa.table({f"p{i}": count if f == "count" else next(sums) for i, (f, _) in enumerate(inputs)})
+    ones, docs = valid.cast(pa.int64()), f"p{len(inputs)}"
+    counted = [("sum", VALID) if function == "count" else (function, sql) for function, sql in inputs]
+    found = groups.group(pa.table({**values, VALID: ones, NOTHING: ones}), keys, [*counted, ("sum", NOTHING)])
+    return found.filter(pc.greater(found.column(docs), 0)).drop_columns([docs])
 
 
 def _unmasked(table: pa.Table) -> pa.Table:

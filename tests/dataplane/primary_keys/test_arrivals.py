@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,6 +38,9 @@ STRATEGIES = {
     "plus": "INCREMENT", "plusd": "INCREMENT", "text": "MAX", "app": "APPEND", "uni": "UNION",
 }  # fmt: skip
 MERGED = {**STRATEGIES, "gone": "OVERWRITE"}
+
+#: ``KEY_EXAMPLES=5000`` tries that many streams.
+EXAMPLES = int(os.environ.get("KEY_EXAMPLES", "40"))
 
 Row = dict[str, Any]
 small = st.one_of(st.none(), st.integers(-3, 3))
@@ -122,7 +126,7 @@ def one_by_one(rules: KeyRules, batches: Sequence[tuple[list[Row], bool]]) -> li
     return segments
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(batches=BATCHES, marks=st.booleans(), drops=st.booleans())
 def test_partial_rows_are_completed_with_the_rows_before_them(
     batches: list[tuple[list[Row], bool]], marks: bool, drops: bool
@@ -134,7 +138,7 @@ def test_partial_rows_are_completed_with_the_rows_before_them(
     assert taken_in(rules, batches) == one_by_one(rules, batches)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=EXAMPLES // 2, deadline=None)
 @given(batches=BATCHES, drops=st.booleans())
 def test_late_rows_are_dropped_or_marked(batches: list[tuple[list[Row], bool]], drops: bool) -> None:
     rules = KeyRules(
@@ -144,7 +148,7 @@ def test_late_rows_are_dropped_or_marked(batches: list[tuple[list[Row], bool]], 
     assert taken_in(rules, batches) == one_by_one(rules, batches)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=EXAMPLES // 2, deadline=None)
 @given(batches=BATCHES, ttl=st.sampled_from([0, 0, 1, 2.5]))
 def test_of_repeated_rows_the_first_is_kept(batches: list[tuple[list[Row], bool]], ttl: float) -> None:
     rules = KeyRules("DEDUP", ("id",), "v" if ttl else None, ttl=ttl)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,9 @@ SCHEMA = parse_schema({
     ],
 })  # fmt: skip
 RULES = KeyRules("FULL", ("id", "part"), "version", delete_column="gone")
+
+#: ``KEY_EXAMPLES=5000`` tries that many walks.
+EXAMPLES = int(os.environ.get("KEY_EXAMPLES", "60"))
 
 Row = tuple[str, int, int, int]
 ROWS = st.lists(
@@ -139,7 +143,7 @@ class Keys(RuleBasedStateMachine):
 
 
 TestKeys = Keys.TestCase
-TestKeys.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
+TestKeys.settings = settings(max_examples=EXAMPLES, stateful_step_count=20, deadline=None)
 
 
 def test_a_table_of_keys_finds_all_that_was_put_and_nothing_that_was_dropped() -> None:
@@ -155,6 +159,17 @@ def test_a_table_of_keys_finds_all_that_was_put_and_nothing_that_was_dropped() -
     assert table.keys == 10_000
     assert (table.find(keys.take(slice(0, 40_000))) == NOWHERE).all()
     assert (table.docs[table.find(keys.take(slice(40_000, None)))] == numbers[40_000:]).all()
+
+
+def test_a_key_takes_at_most_150_bytes_at_any_size() -> None:
+    keys = PartitionKeys(KeyReader(KeyRules("FULL", ("version",), "version"), SCHEMA))
+    holder = keys.begin("s", 0, lambda _: pa.table({}))
+    reader = KeyReader(KeyRules("FULL", ("version",), "version"), SCHEMA)
+    for start in range(0, 60_000, 3_000):
+        numbers = pa.table({"version": pa.array(np.arange(start, start + 3_000))})
+        keys.append(holder, reader.read(numbers, 3_000))
+        assert keys.table.keys == start + 3_000
+        assert keys.nbytes <= 150 * keys.table.keys
 
 
 def test_keys_of_any_type_and_length_are_distinguished_however_they_are_stored() -> None:

@@ -1,0 +1,1 @@
+"""What primary keys cost: rows taken in, memory, queries."""
