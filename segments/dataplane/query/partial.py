@@ -158,7 +158,7 @@ def _masked_group(
     ones, docs = valid.cast(pa.int64()), f"p{len(inputs)}"
     counted = [("sum", VALID) if function == "count" else (function, sql) for function, sql in inputs]
     found = groups.group(pa.table({**values, VALID: ones, NOTHING: ones}), keys, [*counted, ("sum", NOTHING)])
-    return found.filter(pc.greater(found.column(docs), 0)).drop_columns([docs])
+    return found.filter(pc.greater(found.column(docs), pa.scalar(0))).drop_columns([docs])
 
 
 def _unmasked(table: pa.Table) -> pa.Table:
