@@ -23,6 +23,13 @@ ENTRY = "0d3e9c0a-7f5b-4a6c-9f0e-0123456789ab"
 #: (status, text as a controller says it, our error, a word of the remedy)
 ANSWERS: list[tuple[int, str, type[PinotAdminError], str]] = [
     (
+        400,
+        "Index 25972 out of bounds for length 81 (through reference chain: "
+        'org.apache.pinot.controller.helix.core.rebalance.RebalanceResult["instanceAssignment"])',
+        StateConflict,
+        "Java 11",
+    ),
+    (
         500,
         "Segment: s1 from 'segmentsFrom' exists in table: t_OFFLINE, entry id: x as 'segmentsFrom' (replacing a "
         "replaced segment)",

@@ -380,6 +380,12 @@ RULES: Final[tuple[Rule, ...]] = (
         InvalidInput,
         "Check the body's fields.",
     ),
+    _rule(
+        "rebalance-unreadable",
+        r"reference chain: \S*RebalanceResult",
+        StateConflict,
+        "This controller can not write what it found with its version of Java: run Pinot 0.11.0 with Java 11.",
+    ),
     # -- rights
     _rule(
         "denied",
