@@ -1,4 +1,4 @@
-"""A real Pinot 0.11.0 is asked for a rebalance through this installation; what it can not do is said, and nothing moves.
+"""A real Pinot 0.11.0 is asked for a rebalance through this installation; what it can not do is said, nothing moves.
 
 Under Java 17, which runs it here, 0.11.0 plans a rebalance and then can not write its answer. A preview comes first, so
 nothing begins that nobody could follow.
