@@ -66,8 +66,11 @@ def test_each_key_has_one_row_over_segments_replicas_and_restarts(world: KeyedWo
     world.shows(broker)
 
 
-def test_no_query_sees_a_key_twice_or_misses_one_while_segments_are_committed(world: KeyedWorld) -> None:
-    world.create_keyed(FULL, rows=50)
+@pytest.mark.parametrize("is_pauseless", [False, True])
+def test_no_query_sees_a_key_twice_or_misses_one_while_segments_are_committed(
+    world: KeyedWorld, is_pauseless: bool
+) -> None:
+    world.create_keyed(FULL, rows=50, is_pauseless=is_pauseless, segments={"peerSegmentDownloadScheme": "http"})
     world.start_server()
     broker = world.start_broker()
     keys = [f"k{i}" for i in range(20)]
