@@ -47,8 +47,8 @@ from tests.faults.faulty import Cut
 from tests.pinot_cluster import fake_instances
 from tests.pinot_cluster.fake_broker import FakeBroker
 from tests.pinot_cluster.fake_reads import FakeReads, Match, realtime_name, refused_with
-from tests.pinot_cluster.fake_rebalance import FakeRebalance
 from tests.pinot_cluster.fake_rest import controller
+from tests.rebalance.fake_rebalance import FakeRebalance
 from tests.services.world import TABLE, World
 
 PINOT = Actor("pinot")
