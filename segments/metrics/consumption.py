@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from segments.metrics.declared import MIRROR, OF_TABLE, WEB, WORKER, Counter, Gauge
+from segments.metrics.declared import OF_TABLE, WEB, WORKER, Counter, Gauge
 
 _OF_PARTITION: Final = (*OF_TABLE, "partition")
 
@@ -47,13 +47,13 @@ REINGESTIONS_STARTED: Final = Counter(
 # -- state of tables and partitions, from the mirror
 MAX_RECORDS_LAG: Final = Gauge(
     "max_records_lag", "Messages that the slowest replica has not consumed, at the last sample.", _OF_PARTITION,
-    ("maxRecordsLag",), (WEB, MIRROR),
+    ("maxRecordsLag",), (WEB,),
 )  # fmt: skip
 MAX_AVAILABILITY_LAG: Final = Gauge(
     "max_record_availability_lag_seconds", "Age of the last consumed message on the slowest replica, at the last"
-    " sample.", _OF_PARTITION, ("maxRecordAvailabilityLagMs",), (WEB, MIRROR),
+    " sample.", _OF_PARTITION, ("maxRecordAvailabilityLagMs",), (WEB,),
 )  # fmt: skip
 MISSING_CONSUMING: Final = Gauge(
     "missing_consuming_segment_total_count", "Partitions that nothing consumes although the table is not paused.",
-    OF_TABLE, ("missingConsumingSegmentTotalCount",), (WEB, MIRROR),
+    OF_TABLE, ("missingConsumingSegmentTotalCount",), (WEB,),
 )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Final
 
 from segments.metrics.declared import CLUSTER, MIRROR, WEB, Counter, Gauge, Histogram
 
-_BY: Final = (WEB, MIRROR)
+_BY: Final = (WEB,)
 
 CLUSTER_UP: Final = Gauge(
     "cluster_up", "1 when the controller of a Pinot answers as it should.", (CLUSTER,), shown_by=_BY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from segments.metrics.declared import MIRROR, OF_TABLE, WEB, Counter, Gauge, Histogram
+from segments.metrics.declared import OF_TABLE, WEB, Counter, Gauge, Histogram
 
 REPLACEMENTS: Final = Counter(
     "segment_replacements", "Steps of the replacement protocol that were done, by step: start, end or revert.",
@@ -34,8 +34,8 @@ BLOCKED_DELETES: Final = Counter(
     "lineage_blocked_delete_count", "Deletions of segments that a lineage entry locks.", OF_TABLE,
     pinot=("lineageBlockedDeleteCount",),
 )  # fmt: skip
-ENTRIES: Final = Gauge("lineage_entries", "Lineage entries by state.", (*OF_TABLE, "state"), shown_by=(WEB, MIRROR))
+ENTRIES: Final = Gauge("lineage_entries", "Lineage entries by state.", (*OF_TABLE, "state"), shown_by=(WEB,))
 OLDEST_IN_PROGRESS: Final = Gauge(
     "lineage_oldest_in_progress_seconds", "Age of the oldest replacement that is neither ended nor reverted.", OF_TABLE,
-    shown_by=(WEB, MIRROR),
+    shown_by=(WEB,),
 )  # fmt: skip

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from segments.metrics.declared import MIRROR, OF_TABLE, WEB, Gauge
+from segments.metrics.declared import OF_TABLE, WEB, Gauge
 
-_BY: Final = (WEB, MIRROR)
+_BY: Final = (WEB,)
 
 
 def _gauge(name: str, text: str, *pinot: str) -> Gauge:

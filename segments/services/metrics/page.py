@@ -1,4 +1,4 @@
-"""The whole page of the control plane, as the web process and the mirror answer it."""
+"""The whole page of the control plane, as a web process answers it."""
 
 from __future__ import annotations
 
