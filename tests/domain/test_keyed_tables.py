@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from segments.domain.tables.keyed_tables import KeyRules, check_keyed, check_unchanged, key_rules
-from segments.domain.tables.schema import Schema, parse_schema
+from segments.domain.tables.schema import Schema, check_compatible, parse_schema
 from segments.domain.tables.table_config import TableConfig, parse_table_config
 from segments.errors import InvalidInput
 
@@ -122,6 +122,12 @@ def test_settings_mean_what_they_say(more: dict[str, Any], rules: KeyRules | Non
     config, schema = config_of(**more), schema_of("id")
     check_keyed(config, schema)
     assert key_rules(config, schema) == rules
+
+
+def test_the_primary_key_of_a_schema_can_not_change() -> None:
+    check_compatible(schema_of(), schema_of("id"))
+    with pytest.raises(InvalidInput, match="primary key of schema 'k' can not change from id"):
+        check_compatible(schema_of("id"), schema_of("id", "n"))
 
 
 def test_what_decides_between_rows_can_not_change_under_rows_that_are_there() -> None:

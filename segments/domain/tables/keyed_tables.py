@@ -307,6 +307,8 @@ def _check_strategy(strategy: str, spec: FieldSpec) -> None:
         raise InvalidInput(f"{strategy} merger cannot be applied to single-value column: {spec.name}")
     if strategy in ("MIN", "MAX") and not spec.single_value:
         raise InvalidInput(f"{strategy} merger cannot be applied to multi-value column: {spec.name}")
+    if strategy in ("MIN", "MAX") and spec.stored_type in ("BIG_DECIMAL", "MAP"):
+        raise InvalidInput(f"{strategy} merger cannot be applied to {spec.data_type} column here: {spec.name}")
 
 
 def _check_default_strategy(config: TableConfig, schema: Schema, upsert: UpsertConfig) -> None:

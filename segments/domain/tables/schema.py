@@ -148,7 +148,14 @@ def from_record(record: ZNRecord) -> Schema:
 
 
 def check_compatible(old: Schema, new: Schema) -> None:
-    """Columns may be added; none may go, change its type, kind or being single-valued. Raises InvalidInput."""
+    """Columns may be added; none may go, change its type, kind or being single-valued, and the primary key stays what
+    it is. Raises InvalidInput.
+    """
+    if old.primary_keys and new.primary_keys != old.primary_keys:
+        raise InvalidInput(
+            f"The primary key of schema '{new.name}' can not change from {', '.join(old.primary_keys)}.",
+            remedy="Create another table with the new key.",
+        )
     for field in old.fields:
         other = new.by_name.get(field.name)
         if other is None:
