@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from segments.domain.segments.archive import KEEP_COPIES
 from segments.domain.tables.schema import parse_schema
-from segments.domain.tables.table_config import parse_table_config
+from segments.domain.tables.table_config import CONSISTENT_PUSH, parse_table_config
 from segments.models import AuditEvent
 from segments.names import TableName
 from segments.segmentfile import build_segment
@@ -102,8 +102,8 @@ def keep_copies(world: World) -> None:
 
 
 def keeping() -> dict[str, Any]:
-    """The config of a table that asks for copies."""
-    return config(metadata={"customConfigs": {KEEP_COPIES: "true"}})
+    """The config of a table that asks for copies; 0.11.0 forgets ``consistentDataPush``, which it does not know."""
+    return config(metadata={"customConfigs": {KEEP_COPIES: "true", CONSISTENT_PUSH: "true"}})
 
 
 def tar(folder: Path, name: str, value: int = 1) -> Path:
