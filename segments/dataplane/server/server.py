@@ -14,6 +14,7 @@ from segments.dataplane.primary_keys.server_keys import ServerKeys
 from segments.dataplane.query import warm_up_soon as warm_queries_soon
 from segments.dataplane.realtime.decoder_warm_up import warm_up_soon as warm_decoding_soon
 from segments.dataplane.server.consuming import Consumers, ConsumingSettings, SharedResources, StreamPool, Uploader
+from segments.dataplane.server.consuming.commit.left_commits import LeftCommits
 from segments.dataplane.server.consuming.stream_pool import OpenStream
 from segments.dataplane.server.consuming_info import ConsumingInfo
 from segments.dataplane.server.external_view import publish_view
@@ -128,6 +129,7 @@ class Server:
         self._set_aside = Outbox(settings.data_dir / ".set-aside", self.instance, reports)
         pending = PendingChanges()
         shared = self._shared(deep_store, cache, controller or self._http_controller, opener)
+        self._left_commits = LeftCommits(shared, self.slots.serving)
         self.consumers = Consumers(shared, self.slots, self.reporter.mark, pending.mark)
         self.reconciler = Reconciler(
             store, self.instance, self.slots, loader, folders, self.reporter, self.consumers, pending, shared.keys,
@@ -148,7 +150,10 @@ class Server:
         downloader = Downloader(deep_store, files, settings.elsewhere)
         peers = Peers(self._store, self.instance, settings.peer_scheme)
         size = settings.max_segment_bytes
-        return Loader(self._store, self._folders, downloader, peers, cache, size, lives=self._lives)
+        return Loader(
+            self._store, self._folders, downloader, peers, cache, size, lives=self._lives,
+            note_unfinished=lambda table, segment: self._left_commits.note(table, segment),
+        )  # fmt: skip
 
     def _finder(self, shared: SharedResources) -> SegmentFinder:
         return SegmentFinder(self.slots, shared.keys, self.consumers.tails.of)
@@ -231,6 +236,7 @@ class Server:
         self.reporter.start()
         self._set_aside.start()
         self.reconciler.start()
+        self._left_commits.start()
         self._reingestions.start()
 
     def stop(self) -> None:
@@ -244,6 +250,7 @@ class Server:
         except PinotAdminError as error:
             log.warning("%s could not leave the cluster: %s", self.instance, error)
         self._reingestions.stop()
+        self._left_commits.stop()
         self.reconciler.stop()
         self._set_aside.stop()
         self.reporter.stop()

@@ -204,6 +204,55 @@ def test_a_server_that_is_restarted_after_the_build_serves_its_copy(world: Consu
     world.exact(1)
 
 
+def test_a_server_that_is_restarted_after_the_build_ends_its_commit(world: ConsumingWorld, slow: SlowUploads) -> None:
+    segment = create(world)
+    world.start_server(consuming=IMPATIENT)
+    world.send(130)
+    poll(lambda: world.view(segment) == {instance(1): "ONLINE"}, what="the file answers")
+    world.servers[1].stop()
+    assert status(world, segment) == "COMMITTING"
+    slow.answers.set()
+    world.start_server()
+    done(world, segment)
+    assert listed_segments(world.store, TABLE) == []
+    world.settled().exact(1)
+    world.chain_is_whole()
+
+
+def test_of_two_servers_that_were_restarted_with_a_copy_each_one_ends_the_commit(world: ConsumingWorld) -> None:
+    is_held = threading.Event()
+    is_held.set()
+
+    def hold_the_end(kind: Kind, _: Report) -> Answer | None:
+        return Answer(NOT_SENT) if kind is Kind.COMMIT_END and is_held.is_set() else None
+
+    world.controller.before = hold_the_end
+    segment = create(world, servers=(1, 2))
+    for number in (1, 2):
+        world.start_server(number, consuming=IMPATIENT)
+    world.send(130)
+    online = {instance(1): "ONLINE", instance(2): "ONLINE"}
+    poll(lambda: world.view(segment) == online, 20, "a copy on both")
+    for number in (1, 2):
+        world.servers[number].stop()
+    assert status(world, segment) == "COMMITTING"
+    world.controller.heard.clear()
+    is_held.clear()
+    for number in (1, 2):
+        world.start_server(number)
+    done(world, segment)
+
+    def ends() -> int:
+        return sum((said, to) == (Kind.COMMIT_END, "COMMIT_SUCCESS") for said, _, to in world.controller.heard)
+
+    poll(lambda: ends() > 0, what="the answer to the end")
+    world.settled()
+    assert ends() == 1
+    for number in (1, 2):
+        world.exact(number)
+    world.chain_is_whole()
+
+
 def test_a_replica_that_lost_its_rows_takes_the_file_from_the_committer_before_the_commit_ends(
     world: ConsumingWorld,
 ) -> None:

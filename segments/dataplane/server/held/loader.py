@@ -34,7 +34,9 @@ _PAUSES_S: Final = (0.05, 0.3)
 
 
 class Loader:
-    """Loads segments by their records in ZooKeeper. ``sleep`` is there for tests."""
+    """Loads segments by their records in ZooKeeper. ``sleep`` is there for tests. ``note_unfinished`` hears of copies
+    of segments that are COMMITTING.
+    """
 
     def __init__(
         self,
@@ -46,12 +48,15 @@ class Loader:
         max_bytes: int,
         sleep: Callable[[float], None] = time.sleep,
         lives: SegmentLives | None = None,
+        note_unfinished: Callable[[str, str], object] = lambda _table, _segment: None,
     ) -> None:
         self._store, self._folders, self._downloader, self._cache = store, folders, downloader, cache
         self._peers = peers
         self._max_bytes = max_bytes
         self._sleep, self._downloads = sleep, Downloads(lives)
-        self._unfinished = UnfinishedCommits(store, folders, downloader, peers, cache, max_bytes, self._downloads)
+        self._unfinished = UnfinishedCommits(
+            store, folders, downloader, peers, cache, max_bytes, self._downloads, note_unfinished
+        )
 
     def load(
         self,

@@ -7,6 +7,7 @@ CRC that it claims (rule `crc-of-the-bytes`). Where there is none yet, the segme
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 from segments.dataplane.server.held.column_cache import ColumnCache
@@ -40,7 +41,9 @@ class NotCommittedYet(Unavailable):
 
 
 class UnfinishedCommits:
-    """Finds such copies. Safe between threads."""
+    """Finds such copies, and calls ``note(table, segment)`` with each one that this server has now. Safe between
+    threads.
+    """
 
     def __init__(
         self,
@@ -51,9 +54,11 @@ class UnfinishedCommits:
         cache: ColumnCache,
         max_bytes: int,
         downloads: Downloads,
+        note: Callable[[str, str], object],
     ) -> None:
         self._store, self._folders, self._downloader, self._peers = store, folders, downloader, peers
         self._cache, self._max_bytes, self._downloads = cache, max_bytes, downloads
+        self._note = note
 
     def load(self, table: str, segment: str, meta: SegmentMetadata, *, was_dropped: bool) -> HeldSegment:
         """The copy of this server, or else of another one. NotCommittedYet while there is none.
@@ -65,6 +70,7 @@ class UnfinishedCommits:
         found = self._local(table, segment, meta) or self._from_peer(table, segment, meta)
         if found is None:
             raise NotCommittedYet(segment, self._wait_s(table))
+        self._note(table, segment)
         return found
 
     def _local(self, table: str, segment: str, meta: SegmentMetadata) -> HeldSegment | None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from segments.dataplane.server.consuming.commit.building import Builder, Built
 from segments.dataplane.server.consuming.commit.lease import Lease
-from segments.dataplane.server.consuming.commit.uploads import Build
+from segments.dataplane.server.consuming.commit.location import peer_location, upload_for_commit
 from segments.dataplane.server.consuming.decisions import Committed
 from segments.dataplane.server.consuming.partition_reader import PartitionReader
 from segments.dataplane.server.consuming.shared_resources import SharedResources
@@ -94,7 +94,7 @@ class Commit:
             location = self._upload(built)
             if location is None:
                 return None
-            if location == self._peer_location:
+            if location == peer_location(self._source):
                 built = self._builder.put_in_place(built)
             if not self._ends(built, reason, location):
                 return None
@@ -202,40 +202,7 @@ class Commit:
             self._report(reason), build_ms=built.build_ms, wait_ms=built.wait_ms, size_bytes=built.size_bytes
         )
 
-    @property
-    def _peer_location(self) -> str:
-        return f"peer:///{self._source.name}"
-
     def _upload(self, built: Built) -> str | None:
-        """Where the file is; ``peer:///<segment>`` when it is on servers only and the table allows that; None: the
-        commit fails.
-
-        Where peers can serve the segment, its upload is waited for a moment only; it goes on behind the commit.
-        """
-        source, uploader, settings, has_peers = (
-            self._source,
-            self._parts.uploader,
-            self._parts.settings,
-            self._source.has_peers,
-        )
-        wanted = source.stream.upload_to_deep_store
-        through = not has_peers and (
-            wanted is False or (wanted is None and (settings.uploads_through_controller or not uploader.has_store))
-        )
-        location = uploader.upload(
-            Build(source.config.table.raw, source.name.text, built.info.crc),
-            built.folder,
-            built.work,
-            self._described(built, None),
-            through_controller=through,
-            wait_s=min(settings.peer_wait_s, settings.upload_s) if has_peers else settings.upload_s,
-            is_optional=has_peers,
-        )
-        if location is None and has_peers:
-            return self._peer_location
-        if location is None:
-            log.warning(
-                "Segment %s was not uploaded and its table has no peerSegmentDownloadScheme: it is not committed yet",
-                source.name,
-            )
-        return location
+        parts, report = self._parts, self._described(built, None)
+        folder, work, wait_s = built.folder, built.work, parts.settings.upload_s
+        return upload_for_commit(parts, self._source, built.info.crc, folder, work, report, wait_s)
