@@ -28,8 +28,7 @@ SUITE = Path(os.environ.get("CONFORMANCE", ROOT.parent / "shared" / "conformance
 needs_suite = pytest.mark.skipif(
     not SUITE.is_dir(), reason=f"the conformance suite is not in {SUITE}; name its folder with CONFORMANCE=DIR"
 )
-#: What neither this project nor Pinot 0.11.0 has is left out: the states of a pauseless commit, and reingestion. For
-#: pytest's ``-k``.
+#: What Pinot 0.11.0 does not have is left out: the states of a pauseless commit, and reingestion. For pytest's ``-k``.
 WITHOUT_PAUSELESS = "not pauseless and not reingest"
 
 
