@@ -59,6 +59,7 @@ def test_a_rebalance_is_begun_followed_and_stopped(spread: ApiCluster) -> None:
     assert (newest["jobId"], newest["actor"], newest["waitingFor"]) == (begun["jobId"], "root", 12)
     assert spread.http.delete(f"{PATH}?type=OFFLINE&reason=enough").json() == [begun["jobId"]]
     assert spread.http.delete(f"{PATH}?type=OFFLINE").json() == []
+    assert spread.http.delete(f"{PATH}?type=REALTIME").status_code == 404
     assert spread.http.get("/api/v1/tables/t_OFFLINE/rebalance").json()["status"] == "CANCELLED"
 
 

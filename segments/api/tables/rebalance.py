@@ -33,6 +33,7 @@ class Rebalance(ApiView):
 
     on_pinot = frozenset(("POST", "DELETE"))
     rights = {"POST": "operate", "DELETE": "operate"}
+    answers = {"POST": {200: "object"}, "DELETE": {200: "list"}}
     parameters = {"POST": (*_OURS, *_OF_PINOT), "DELETE": ("type", "reason")}
 
     def post(self, request: Request, table: str) -> Response:

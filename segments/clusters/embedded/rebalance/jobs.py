@@ -118,8 +118,8 @@ def ask_to_commit(ctx: Context, table: TableName) -> None:
 
 
 def stop(ctx: Context, table: TableName, actor: Actor) -> list[str]:
-    """Stop what runs, wherever it is; the ids."""
-    running = read_jobs(ctx, table).running
+    """Stop what runs, wherever it is; the ids. NotFound: no such table."""
+    running = observe(ctx, table).jobs.running
     if running is None:
         return []
     why = f"Stopped by {actor.name}" + (f": {actor.reason}" if actor.reason else "")
