@@ -72,6 +72,14 @@ def not_assigned(segment: str, table: TableName) -> NotFound:
     )
 
 
+def not_held(segment: str, table: TableName, instance: str) -> NotFound:
+    """To raise for an instance that holds no replica of a segment."""
+    return NotFound(
+        f"Instance '{instance}' does not hold segment '{segment}' of table '{table}'.",
+        remedy="Name one of its servers, or none for all of them.",
+    )
+
+
 def bad_replicas(ideal: Rows, view: Rows) -> dict[str, list[str]]:
     """{instance: segments} in ERROR although they should serve."""
     found: dict[str, list[str]] = defaultdict(list)

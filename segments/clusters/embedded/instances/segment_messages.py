@@ -7,11 +7,17 @@ from collections.abc import Collection
 from typing import Any
 
 from segments.domain.segments.ideal_state import CONSUMING, ERROR, OFFLINE
-from segments.errors import NotFound
 from segments.names import TableName
 from segments.services.core.context import Context
 from segments.services.replacement.lineage_record import table_not_found
-from segments.services.segments.segment_reset import Rows, bad_replicas, not_assigned, send_reload, send_resets
+from segments.services.segments.segment_reset import (
+    Rows,
+    bad_replicas,
+    not_assigned,
+    not_held,
+    send_reload,
+    send_resets,
+)
 from segments.store import paths
 from segments.store.records.instances import live_instances
 
@@ -22,7 +28,7 @@ def reset_segment(ctx: Context, table: TableName, segment: str, *, target: str |
     if segment not in ideal:
         raise not_assigned(segment, table)
     if target is not None and target not in ideal[segment]:
-        raise NotFound(f"Instance '{target}' does not hold segment '{segment}' of table '{table}'.")
+        raise not_held(segment, table, target)
     wanted = {
         i: [segment] for i in ideal[segment] if target in (None, i) and view.get(segment, {}).get(i, ERROR) != OFFLINE
     }

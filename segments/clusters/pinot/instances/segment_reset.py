@@ -12,7 +12,7 @@ from segments.domain.pinot import version as pinot_version
 from segments.domain.segments.ideal_state import ERROR
 from segments.names import TableName
 from segments.services.core.context import Context
-from segments.services.segments.segment_reset import not_assigned
+from segments.services.segments.segment_reset import Rows, not_assigned, not_held
 from segments.store import paths
 
 _JOB: Final = re.compile(r"[jJ]ob ?[iI]d\W+([0-9a-f-]{36})")
@@ -20,8 +20,13 @@ _SENT: Final = re.compile(r"numMessagesSent\W+(\d+)|sent (\d+) reload")
 
 
 def reset_segment(ctx: Context, table: TableName, segment: str, *, target: str | None) -> int:
-    """Reset a segment on its replicas, or on ``target``; returns how many that are."""
+    """Reset a segment on its replicas, or on ``target``; returns how many that are. NotFound: nobody, or not ``target``,
+    holds it.
+    """
     replicas = _replicas(ctx, table, [segment], target)
+    if target is not None and not replicas and target not in _shown(ctx, table).get(segment, {}):
+        # Pinot would answer that it was done.
+        raise not_held(segment, table, target)
     path = f"/segments/{quoted(table.typed)}/{quoted(segment)}/reset"
     send_change(ctx, Request("POST", path, {"targetInstance": target}), is_done=lambda: False)
     return replicas
@@ -29,8 +34,7 @@ def reset_segment(ctx: Context, table: TableName, segment: str, *, target: str |
 
 def reset_table(ctx: Context, table: TableName, *, errors_only: bool, target: str | None) -> int:
     """Of every segment; ``errors_only``: only those in ERROR, one by one where the version can not choose them."""
-    view = ctx.store.get(paths.external_view(table.typed))
-    rows = view.record.maps if view and view.record else {}
+    rows = _shown(ctx, table)
     broken = sorted(s for s, row in rows.items() if any(v == ERROR and target in (None, i) for i, v in row.items()))
     if errors_only and not pinot_version.has(version(ctx), pinot_version.RESET_ERRORS):
         return sum(reset_segment(ctx, table, s, target=target) for s in broken)
@@ -46,6 +50,11 @@ def reload_segments(
     """Have servers load segments, or all of the table, again; Pinot's answer, of the last segment when several are
     named.
     """
+    if segments:  # all of them are there, or none is loaded again
+        rows = _rows(ctx, table)
+        missing = sorted(set(segments) - set(rows))
+        if missing:
+            raise not_assigned(missing[0], table)
     params = {"type": table.type, "forceDownload": force_download}
     answer: Any = None
     for segment in [None] if segments is None else sorted(segments):
@@ -68,9 +77,18 @@ def _reload_answer(answer: Any) -> dict[str, Any]:
 
 
 def _replicas(ctx: Context, table: TableName, segments: Sequence[str] | None, target: str | None) -> int:
-    ideal = ctx.store.get(paths.ideal_state(table.typed))
-    rows = ideal.record.maps if ideal and ideal.record else {}
+    rows = _rows(ctx, table)
     chosen = rows if segments is None else {s: rows[s] for s in segments if s in rows}
     if segments and not chosen:
         raise not_assigned(segments[0], table)
     return sum(1 for row in chosen.values() for i in row if target in (None, i))
+
+
+def _shown(ctx: Context, table: TableName) -> Rows:
+    view = ctx.store.get(paths.external_view(table.typed))
+    return view.record.maps if view and view.record else {}
+
+
+def _rows(ctx: Context, table: TableName) -> Rows:
+    ideal = ctx.store.get(paths.ideal_state(table.typed))
+    return ideal.record.maps if ideal and ideal.record else {}
