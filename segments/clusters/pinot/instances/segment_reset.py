@@ -20,9 +20,7 @@ _SENT: Final = re.compile(r"numMessagesSent\W+(\d+)|sent (\d+) reload")
 
 
 def reset_segment(ctx: Context, table: TableName, segment: str, *, target: str | None) -> int:
-    """Reset a segment on its replicas, or on ``target``; returns how many that are. NotFound: nobody, or not ``target``,
-    holds it.
-    """
+    """Reset a segment on its replicas, or on ``target``; returns how many that are. NotFound: not held there."""
     replicas = _replicas(ctx, table, [segment], target)
     if target is not None and not replicas and target not in _shown(ctx, table).get(segment, {}):
         # Pinot would answer that it was done.
