@@ -1,4 +1,4 @@
-"""Pause state: which flag counts, what it stops, what readers get (cases 1, 5, 13, 21-25)."""
+"""Pause state: which flag counts, what it stops, what readers get."""
 
 from __future__ import annotations
 

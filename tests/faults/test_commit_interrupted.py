@@ -100,6 +100,46 @@ def test_a_server_gets_its_segment_committed_whatever_happens_to_one_write(
         holds(world, segment)
 
 
+@pytest.mark.parametrize("is_pauseless", [False, True])
+def test_a_commit_that_meets_two_conflicts_is_one_change_of_the_ideal_state(
+    tmp_path: Path, *, is_pauseless: bool
+) -> None:
+    world, talk = world_of(tmp_path, is_pauseless=is_pauseless)
+    assert talk.consumed(1, 40, "rowLimit")[0] == "COMMIT"
+    path = paths.ideal_state(TABLE.typed)
+
+    def overtaken() -> Spoken:
+        """Each of the next two writes comes after one of somebody else."""
+        race = {n: lambda: world.change_ideal(touched=str(world.now)) for n in (1, 2)}
+        return Spoken(world.over(FaultyStore(world.memory, Plan(before=race))), talk.segment)
+
+    before = version_of(world, path)
+    if is_pauseless:
+        assert overtaken().start(1, 40) == "COMMIT_CONTINUE"
+        assert talk.end(1, 40) == "COMMIT_SUCCESS"
+    else:
+        assert talk.start(1, 40) == "COMMIT_CONTINUE"
+        assert overtaken().end(1, 40) == "COMMIT_SUCCESS"
+    assert version_of(world, path) == before + 3
+    assert len(world.segments(0)) == 2
+
+
+def test_a_commit_that_always_meets_a_conflict_leaves_nothing_behind_and_may_be_tried_again(tmp_path: Path) -> None:
+    world, talk = world_of(tmp_path)
+    talk.uploading()
+    before = world.fields(talk.segment)
+    conflicts = FaultyStore(world.memory, Plan(dict.fromkeys(range(1, 100), Fault.CONFLICT)))
+    assert Spoken(world.over(conflicts), talk.segment).end(1, 40) == "FAILED"
+    assert (world.fields(talk.segment), world.records) == (before, [talk.segment])
+    talk.committed()
+
+
+def version_of(world: RealtimeWorld, path: str) -> int:
+    node = world.memory.get(path)
+    assert node is not None
+    return node.version
+
+
 def test_a_commit_that_loses_against_a_pause_has_no_successor(tmp_path: Path) -> None:
     world, talk = world_of(tmp_path)
     talk.uploading()

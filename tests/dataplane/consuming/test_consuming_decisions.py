@@ -1,6 +1,4 @@
-"""When a consuming segment ends and what an answer of the controller means, row by row as in the fact sheet; lease and
-upload limits.
-"""
+"""When a consuming segment ends and what each answer of the controller means to it; lease and upload limits."""
 
 from __future__ import annotations
 

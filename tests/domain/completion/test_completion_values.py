@@ -29,7 +29,7 @@ NOW = 1_700_000_000_000
 MB = 1 << 20
 
 
-# ---- names (case 69)
+# ---- names
 
 
 def test_names_are_pinots() -> None:
@@ -105,7 +105,7 @@ def test_nonsense_is_no_offset(kind: str, text: str) -> None:
         parse_offset(kind, text)
 
 
-# ---- row limits (cases 97, 99)
+# ---- row limits
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,17 @@ P40
 # who is behind the fixed end catches up, who is past it lets go of its rows
 P40
 11 S S2 40; 12 C S1 30 -> CATCH_UP 40; 13 C S3 50 -> DISCARD; 14 E S2 40 -> COMMIT_SUCCESS
-# the build begins after the commit's start, and only then is there more time for it (case 52)
+# the build begins after the commit's start, and only then is there more time for it
 P40
 10 L S2 40 -> FAILED | NOTIFIED; 11 S S2 40; 12 L S2 40 [120] -> PROCESSED; 13 L S3 40 -> FAILED
-# a failed build elsewhere does not disturb the commit (case 59)
+# a failed build elsewhere does not disturb the commit
 P40
 11 S S2 40; 12 B S3 -> DISCARD | UPLOADING; 13 E S2 40 -> COMMIT_SUCCESS
-# a committer that asks again goes on (case 57; Pinot gives the commit up)
+# extensions carry a build over the time that a commit usually gets
+P40
+10 S S2 40; 100 L S2 40 [200] -> PROCESSED; 250 L S2 40 [200] -> PROCESSED; 300 C S3 40 -> KEEP 40
+311 E S2 40 -> COMMIT_SUCCESS
+# a committer that asks again goes on (Pinot gives the commit up)
 P40
 11 S S2 40; 20 C S2 40 -> COMMIT 40 | UPLOADING; 21 S S2 40 -> COMMIT_CONTINUE; 22 E S2 40 -> COMMIT_SUCCESS
 # a committer that is late is replaced at the same end
@@ -68,6 +72,15 @@ def test_a_round_of_which_only_the_segments_record_is_left_goes_on_at_its_end() 
     stage.machine = None
     stage.play("12 C S3 50 -> DISCARD; 13 C S1 30 -> CATCH_UP 40; 14 C S2 40 -> COMMIT 40; 15 C S1 40 -> KEEP 40")
     stage.play("16 S S2 40 -> COMMIT_CONTINUE; 17 E S2 40 -> COMMIT_SUCCESS")
+
+
+def test_a_build_that_fails_when_only_the_segments_record_is_left_changes_nothing() -> None:
+    """Pinot: a fault of the server."""
+    stage = Stage(kind=PAUSELESS).play(P40).play("11 S S2 40")
+    stage.machine = None
+    stage.play("12 B S2 -> DISCARD")
+    assert stage.actions[-1] is Action.NOTHING
+    stage.play("13 C S2 40 -> COMMIT 40; 14 S S2 40 -> COMMIT_CONTINUE; 15 E S2 40 -> COMMIT_SUCCESS")
 
 
 def test_a_commit_end_that_finds_no_committer_is_refused_until_somebody_is_it_again() -> None:

@@ -108,7 +108,6 @@ def test_the_end_of_a_partition_has_no_successor(world: RealtimeWorld, talk: Spo
 
 
 def test_the_same_sequence_twice_is_refused_and_leaves_nothing(world: RealtimeWorld, talk: Spoken) -> None:
-    """Case 79."""
     other = "t__0__1__20200101T0000Z"
     row = world.ideal.maps[talk.segment]
     path = paths.ideal_state(TABLE.typed)

@@ -43,7 +43,7 @@ def test_the_committed_file_gets_the_segments_name(world: RealtimeWorld, talk: S
 
 
 def test_a_refused_commit_moves_no_file(world: RealtimeWorld, talk: Spoken) -> None:
-    """Case 81: a stale committer can not overwrite what another one committed."""
+    """A stale committer can not overwrite what another one committed."""
     talk.uploading().end(1, 40, location=uploaded(world, talk))
     assert talk.end(2, 40, location=uploaded(world, talk, "other"), docs=11) == "FAILED"
     assert b"".join(downloads.open_segment(world.ctx, "t", talk.segment).chunks()) == b"tar"
@@ -88,6 +88,21 @@ def test_a_location_without_a_file_fails_without_harm(world: RealtimeWorld, talk
     ):
         assert talk.end(1, 40, location=location) == "FAILED"
     assert stored(world) == before
+
+
+def test_a_commit_whose_file_can_not_be_moved_is_made_by_another_replica(world: RealtimeWorld, talk: Spoken) -> None:
+    assert [talk.consumed(1, 20)[0], talk.consumed(2, 40)[0]] == ["HOLD", "HOLD"]
+    assert talk.consumed(3, 30) == ("CATCH_UP", "40")
+    assert talk.consumed(2, 40) == ("COMMIT", "40")
+    assert talk.start(2, 40) == "COMMIT_CONTINUE"
+    assert talk.end(2, 40, location=f"{world.ctx.deep_store.url}/t/{talk.segment}.tmp.gone") == "FAILED"
+    assert [talk.consumed(i, 40)[0] for i in (1, 3)] == ["HOLD", "HOLD"]
+    world.now += 5_000
+    assert talk.consumed(3, 40) == ("COMMIT", "40")
+    assert talk.consumed(2, 40) == ("HOLD", "40")
+    assert talk.start(3, 40) == "COMMIT_CONTINUE"
+    assert talk.end(3, 40, location=uploaded(world, talk)) == "COMMIT_SUCCESS"
+    assert files(world) == [talk.segment]
 
 
 def test_a_commit_whose_process_died_before_the_last_rename_is_finished_by_the_next_question(

@@ -1,4 +1,4 @@
-"""Pause and resume as use cases: cases 1-25 of the realtime operations, partitions, planned ends, offsets by hand."""
+"""Pause and resume as use cases: tables, topics, partitions, planned ends, offsets by hand."""
 
 from __future__ import annotations
 
