@@ -53,6 +53,15 @@ def with_servers(world: RealtimeWorld, answers: dict[str, Any]) -> Context:
     return Context(**{**world.ctx.__dict__, "servers": FakeServers(answers)})
 
 
+def deduplicate(world: RealtimeWorld) -> None:
+    """The table's config as one whose rows depend on the order in which they are read."""
+    path = paths.table_config(TABLE.typed)
+    node = world.memory.get(path)
+    assert node is not None
+    assert node.record is not None
+    world.memory.replace(path, node.record.with_simple(dedupConfig='{"dedupEnabled": true}'), node.version)
+
+
 def is_whole(world: RealtimeWorld, segment: str) -> bool:
     """Is the commit ended: the facts on record, the file where the record says, and nothing on the list?"""
     fields = world.fields(segment)
@@ -142,16 +151,24 @@ def test_a_table_that_depends_on_order_waits_for_a_person_unless_its_mode_is_alw
 ) -> None:
     world = RealtimeWorld(tmp_path, partitions=1)
     segment = started(world)
-    path = paths.table_config(TABLE.typed)
-    node = world.memory.get(path)
-    assert node is not None
-    assert node.record is not None
-    record = node.record.with_simple(dedupConfig='{"dedupEnabled": true}')
-    world.memory.replace(path, record, node.version)
+    deduplicate(world)
     set_settings(world.ctx, {"controller.segment.disaster.recovery.mode": mode}, actor=ANN)
     view(world, **{"8098": "ERROR", "8099": "ERROR"})
     run(world.ctx, TABLE)
     assert Finding.objects.get(subject=segment, closed_at=None, code__in=committing.CODES).code == code
+
+
+def test_the_clusters_mode_counts_from_the_next_pass_on(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    segment = started(world)
+    deduplicate(world)
+    view(world, **{"8098": "ERROR", "8099": "ERROR"})
+    found = []
+    for mode in ("DEFAULT", "ALWAYS", "DEFAULT"):
+        set_settings(world.ctx, {"controller.segment.disaster.recovery.mode": mode}, actor=ANN)
+        run(world.ctx, TABLE)
+        found.append(Finding.objects.get(subject=segment, closed_at=None, code__in=committing.CODES).code)
+    assert found == [committing.UNRECOVERABLE, committing.REINGEST, committing.UNRECOVERABLE]
 
 
 def test_servers_that_are_down_are_named_and_the_commit_ends_when_one_is_back(tmp_path: Path) -> None:

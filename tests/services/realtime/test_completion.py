@@ -269,9 +269,11 @@ def test_unknown_segments_and_tables(world: RealtimeWorld, talk: Spoken) -> None
 def test_who_can_not_be_answered_now_asks_again(world: RealtimeWorld, talk: Spoken) -> None:
     class Away(MemoryStore):
         def get_many(self, paths: object) -> list[Versioned | None]:
-            raise Unavailable("ZooKeeper is away.")
+            raise Unavailable("ZooKeeper does not answer.")
 
-    assert Spoken(world.over(Away(world.memory.tree)), talk.segment).consumed(1, 20) == ("NOT_LEADER", None)
+    unanswered = Spoken(world.over(Away(world.memory.tree)), talk.segment)
+    assert unanswered.consumed(1, 20) == ("NOT_LEADER", None)
+    assert unanswered.start(1, 20) == "NOT_LEADER"
 
 
 def test_a_dropped_table_leaves_no_machines(world: RealtimeWorld, talk: Spoken) -> None:

@@ -78,6 +78,13 @@ def test_a_segment_that_is_not_there_makes_an_empty_job(tmp_path: Path) -> None:
     assert asked(world) == []
 
 
+def test_partitions_that_nothing_consumes_are_refused_by_number(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path)
+    with pytest.raises(InvalidInput, match="Cannot find segments to commit for partitions: 7"):
+        force_commit(world.ctx, TABLE, Wanted(partitions=[7]), BatchSettings(), actor=ANN)
+    assert asked(world) == read_jobs(world.ctx) == []
+
+
 def test_partitions_and_segments_do_not_go_together() -> None:
     with pytest.raises(InvalidInput, match="not both"):
         Wanted(partitions=[0], segments=["s"])
@@ -154,6 +161,13 @@ def test_the_next_batch_follows_when_the_last_one_is_committed(tmp_path: Path) -
     assert sorted(asked(world)) == [second, third]
     [job] = read_jobs(world.ctx)
     assert job.late == (second,)
+
+
+@pytest.mark.parametrize("batch", [BatchSettings(), BatchSettings(size=3), BatchSettings(size=100)])
+def test_a_batch_that_is_not_smaller_than_the_job_is_all_of_it(tmp_path: Path, batch: BatchSettings) -> None:
+    world = RealtimeWorld(tmp_path, partitions=3)
+    commit(world, batch=batch)
+    assert [m.simple["segmentNames"] for m in world.messages()] == [",".join(world.consuming)]
 
 
 def test_a_paused_table_has_nothing_to_commit(tmp_path: Path) -> None:

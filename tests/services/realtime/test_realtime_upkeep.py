@@ -89,6 +89,28 @@ def test_servers_that_fail_leave_the_record_as_it_is(tmp_path: Path) -> None:
     assert servers.asked >= 2  # one replica after the other
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [{"segment_download_url": "file:///there"}, {"segment_realtime_status": "IN_PROGRESS"}],
+    ids=["has an address", "is consumed"],
+)
+def test_what_has_an_address_or_is_still_consumed_is_not_asked_for(tmp_path: Path, fields: dict[str, str]) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    segment, servers = on_servers_only(world, {})
+    world.set_record(segment, **fields)
+    before = world.fields(segment)
+    assert upload_missing(world.ctx, TABLE) == ([], {})
+    assert (servers.asked, world.fields(segment)) == (0, before)
+
+
+def test_what_no_replica_serves_is_left_as_it_is(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    segment, servers = on_servers_only(world, {})
+    view(world, **{"8098": "ERROR", "8099": "OFFLINE"})
+    assert upload_missing(world.ctx, TABLE) == ([], {segment: "no live server has it."})
+    assert (servers.asked, world.fields(segment)["segment.download.url"]) == (0, "")
+
+
 def test_a_store_that_is_unreachable_is_not_tried_for_every_segment_and_all_get_their_turn(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path, partitions=12)
     names = world.consuming

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,6 +30,10 @@ from tests.services.spoken import Spoken
 
 pytestmark = pytest.mark.django_db
 AGE = "max.segment.completion.time.millis"
+PAUSELESS: dict[str, Any] = {
+    "segments": {"peerSegmentDownloadScheme": "http"},
+    "streaming": {"pauselessConsumptionEnabled": True},
+}
 
 
 def sequences(world: RealtimeWorld, partition: int = 0) -> list[int]:
@@ -128,9 +133,12 @@ def test_a_segment_begun_again_keeps_the_limit_that_was_lowered_for_it(tmp_path:
     assert world.fields(world.consuming[0])["segment.flush.threshold.size"] == "500"
 
 
+@pytest.mark.parametrize("config", [{}, PAUSELESS], ids=["standard", "pauseless"])
 @pytest.mark.parametrize("status", ["DONE", "COMMITTING"])
-def test_half_a_commit_is_finished_when_it_is_old_and_left_alone_before(tmp_path: Path, status: str) -> None:
-    world = RealtimeWorld(tmp_path, partitions=1)
+def test_half_a_commit_is_finished_when_it_is_old_and_left_alone_before(
+    tmp_path: Path, status: str, config: dict[str, Any]
+) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1, **config)
     [segment] = world.consuming
     world.done(segment, "40").set_record(segment, segment_realtime_status=status)
     world.now += 300_000
@@ -334,8 +342,9 @@ def test_a_reload_reaches_the_servers_that_hold_files(tmp_path: Path) -> None:
     )
 
 
-def test_segments_are_deleted_from_a_sequence_on_and_read_again(tmp_path: Path) -> None:
-    world = RealtimeWorld(tmp_path, partitions=1)
+@pytest.mark.parametrize("config", [{}, PAUSELESS], ids=["standard", "pauseless"])
+def test_segments_are_deleted_from_a_sequence_on_and_read_again(tmp_path: Path, config: dict[str, Any]) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1, **config)
     for end in ("10", "20", "30"):
         world.commit(end)
         keep_consumption(world.ctx)
