@@ -231,7 +231,8 @@ def test_tables_do_not_all_begin_with_the_same_server() -> None:
 
 
 @pytest.mark.parametrize(
-    ("partitions", "replicas", "servers", "most"), [(2, 2, 2, 2), (3, 2, 4, 2), (3, 4, 6, 2), (6, 2, 6, 2), (1, 1, 5, 1), (0, 1, 0, 1)]
+    ("partitions", "replicas", "servers", "most"),
+    [(2, 2, 2, 2), (3, 2, 4, 2), (3, 4, 6, 2), (6, 2, 6, 2), (1, 1, 5, 1), (0, 1, 0, 1)],
 )
 def test_the_busiest_server_has_its_share_rounded_up(partitions: int, replicas: int, servers: int, most: int) -> None:
     assert most_partitions_per_server(partitions, replicas, servers) == most
