@@ -32,7 +32,7 @@ def revert(lineage: Lineage, online: str, *, offline: str = "", force: bool = Fa
     [
         ([], [], "both be empty"),
         (["a", "a"], ["b"], "more than once"),
-        (["a"], ["a"], "by itself"),
+        (["a"], ["a"], "by the same name"),
         (["a"], ["b,c"], "not allowed"),
     ],
 )

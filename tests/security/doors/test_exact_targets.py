@@ -118,6 +118,7 @@ def requests(entry: str, push: str) -> Iterator[tuple[str, str, Any]]:
             "hook": "1",
             "number": "1",
             "partition": "0",
+            "finding": "1",
             "tenant": "DefaultTenant",
             "path": "x",
         }
