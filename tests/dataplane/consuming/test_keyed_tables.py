@@ -120,3 +120,29 @@ def test_keys_older_than_the_ttl_are_forgotten_with_the_next_segment_and_their_r
     world.shows(broker, [["a", 2], ["b", 3], ["c", 4], ["d", 5]])
     keys = server.consumers.keys.known(RT)
     poll(lambda: keys is not None and keys.keys == 3, what="three keys")
+
+
+def test_deleted_keys_older_than_their_ttl_are_forgotten_and_stay_deleted_and_no_other_key_is(
+    world: KeyedWorld,
+) -> None:
+    upsert = {"mode": "FULL", "deleteRecordColumn": "gone", "deletedKeysTTL": 10}
+    world.create_keyed({"upsertConfig": upsert}, rows=6)
+    server = world.start_server()
+    broker = world.start_broker()
+    world.put(
+        ("old", 1, 1, False), ("dead", 1, 2, False), ("dead", 2, 3, True), ("new", 50, 4, False),
+        ("fresh", 50, 5, False), ("fresh", 51, 6, True),
+    )  # fmt: skip
+    poll(lambda: len(world.chain()) == 2, what="the commit")
+    world.put(("next", 52, 7, False))
+    shown = [["new", 4], ["next", 7], ["old", 1]]
+    world.shows(broker, shown)
+    keys = server.consumers.keys.known(RT)
+    poll(lambda: keys is not None and keys.keys == 4, what="every key but the one that was deleted long ago")
+    world.settled()
+    world.shows(broker, shown)
+    server.stop()
+    world.start_server()
+    world.shows(broker, shown)
+    world.put(("dead", 60, 8, False), ("old", 0, 9, False))
+    world.shows(broker, sorted([*shown, ["dead", 8]]))

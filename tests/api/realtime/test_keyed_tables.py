@@ -1,0 +1,106 @@
+"""What a table in which a primary key has one row refuses, as use case and over REST: to part or replace its rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from segments import wiring
+from segments.domain.rebalance.options import Options
+from segments.domain.tables.schema import parse_schema
+from segments.domain.tables.table_config import parse_table_config
+from segments.errors import InvalidInput, StateConflict
+from segments.segmentfile.packed.tar import write_tar
+from segments.segmentfile.writer import build_segment
+from segments.services.rebalance import rebalance
+from segments.services.replacement import protocol
+from segments.services.segments.uploads import upload_tar
+from segments.services.tables import schemas
+from segments.store import paths
+from segments.store.records.instances import join
+from tests.api.cluster import basic
+from tests.services.realtime_world import ANN, SCHEMA, TABLE, RealtimeWorld, config_of
+
+pytestmark = pytest.mark.django_db
+KEYED_SCHEMA = {**SCHEMA, "primaryKeyColumns": ["id"]}
+KINDS = [
+    pytest.param({"upsertConfig": {"mode": "FULL"}}, id="upsert"),
+    pytest.param({"dedupConfig": {"dedupEnabled": True}}, id="dedup"),
+]
+
+
+@pytest.fixture
+def client(db: None) -> Client:
+    User.objects.create_superuser("root", password="a long enough secret")
+    return Client(headers={"Authorization": basic("root", "a long enough secret")})
+
+
+@pytest.fixture(params=KINDS)
+def world(tmp_path: Path, request: Any, db: None) -> Iterator[RealtimeWorld]:
+    """A table of two partitions on two servers."""
+    made = RealtimeWorld(tmp_path, create=False)
+    schemas.create_schema(made.ctx, KEYED_SCHEMA, override=True, actor=ANN)
+    made.create(replication=1, routing={"instanceSelectorType": "strictReplicaGroup"}, **request.param)
+    with wiring.use(made.ctx):
+        yield made
+
+
+def refused(answer: Any, status: int, sentence: str) -> None:
+    """Is it this refusal?"""
+    assert answer.status_code == status, answer.content
+    assert sentence in answer.json()["error"]
+
+
+def tar_of(folder: Path) -> Path:
+    """A segment that did not come from the stream."""
+    rows = pa.table({"id": ["a"], "ts": [1_700_000_000_000]})
+    build_segment(
+        rows, parse_schema(KEYED_SCHEMA), parse_table_config(config_of()), "pushed", folder / "b", creation_time_ms=1
+    )
+    write_tar(folder / "b" / "pushed", folder / "pushed.tar.gz")
+    return folder / "pushed.tar.gz"
+
+
+def test_its_segments_are_not_parted_by_a_rebalance(world: RealtimeWorld, client: Client) -> None:
+    before = world.ideal.maps
+    join(world.memory, "Server_s_8100", "s", 8100, ["DefaultTenant_REALTIME"])
+    sentence = "would move one by one, but all segments of a partition stay together"
+    with pytest.raises(StateConflict, match=sentence):
+        rebalance.preview(world.ctx, TABLE, Options(include_consuming=True))
+    with pytest.raises(StateConflict, match=sentence):
+        rebalance.start(world.ctx, TABLE, Options(include_consuming=True), actor=ANN)
+    for more in ("", "&dryRun=true", "&downtime=true"):
+        answer = client.post(f"/tables/t/rebalance?type=REALTIME&includeConsuming=true{more}")
+        refused(answer, 409, sentence)
+    assert world.ideal.maps == before
+
+
+def test_its_segments_are_not_replaced(world: RealtimeWorld, client: Client) -> None:
+    sentence = "can not be replaced: its rows decide about one another"
+    with pytest.raises(InvalidInput, match=sentence):
+        protocol.start_replace(world.ctx, TABLE, [], ["new"], actor=ANN)
+    body = json.dumps({"segmentsFrom": [], "segmentsTo": ["new"]})
+    answer = client.post("/segments/t/startReplaceSegments?type=REALTIME", body, "application/json")
+    refused(answer, 400, sentence)
+    assert world.memory.get(paths.lineage(TABLE.typed)) is None
+
+
+def test_it_takes_no_segment_that_did_not_come_from_its_stream(
+    world: RealtimeWorld, client: Client, tmp_path: Path
+) -> None:
+    tar, records = tar_of(tmp_path), world.records
+    sentence = "its rows have no place among those of the stream"
+    with pytest.raises(InvalidInput, match=sentence):
+        upload_tar(world.ctx, TABLE, tar, actor=ANN)
+    body = {"pushed": SimpleUploadedFile("pushed.tar.gz", tar.read_bytes(), "application/octet-stream")}
+    refused(client.post("/v2/segments?tableName=t&tableType=REALTIME", body), 400, sentence)
+    assert world.records == records
+    assert list(world.ctx.deep_store.files("t")) == []
