@@ -53,6 +53,10 @@ class Holder:
         """Which of these rows queries see."""
         return self._visible[docs]
 
+    def hidden(self) -> NDArray[np.int64]:
+        """The rows that queries do not see."""
+        return np.flatnonzero(~self._visible[: self.rows])
+
     def mask(self) -> Mask:
         """Which rows queries see; it never changes."""
         if self._taken is None:

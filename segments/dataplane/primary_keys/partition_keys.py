@@ -198,13 +198,28 @@ class PartitionKeys:
         """Find the rows that count now of keys whose row has gone."""
         if not len(keys):
             return
+        lost = np.sort(keys.low)
         for holder in list(self.segments.values()):
-            rows = self._read(holder)
-            docs = np.flatnonzero(np.isin(rows.keys.low, keys.low))
-            self._take(holder, rows.take(docs), docs)
+            docs = self._candidates(holder)
+            if len(docs):
+                rows = self._read(holder, docs)
+                at = np.minimum(np.searchsorted(lost, rows.keys.low), len(lost) - 1)
+                same = np.flatnonzero(lost[at] == rows.keys.low)
+                self._take(holder, rows.take(same), docs[same])
 
-    def _read(self, holder: Holder) -> KeyRows:
-        return self._reader.read(holder.read(self._reader.columns).slice(0, holder.rows), holder.rows)
+    def _candidates(self, holder: Holder) -> NDArray[np.int64]:
+        """The rows of a segment that may be those of a key that is not in the table: the hidden ones, since the key of
+        a visible row is there, at this row. Only where keys were forgotten it may not be.
+        """
+        if self._forgotten_below is not None:
+            return np.arange(holder.rows)
+        return holder.hidden()
+
+    def _read(self, holder: Holder, docs: NDArray[np.int64] | None = None) -> KeyRows:
+        columns = holder.read(self._reader.columns).slice(0, holder.rows)
+        if docs is None or len(docs) == holder.rows:
+            return self._reader.read(columns, holder.rows)
+        return self._reader.read(columns.take(docs), len(docs))
 
     def _overlay(self, masks: dict[str, Mask], dropped: list[Holder]) -> None:
         """Change ``masks`` to what they would be if the dropped segments were still here."""

@@ -37,8 +37,8 @@ class Rows(Protocol):
 
 
 class TableKeys:
-    """``lock`` is held by whoever calls anything but ``read``, ``keys_of`` and ``has``; it is taken before the one of
-    the server's slots.
+    """``lock`` is held by whoever calls anything but ``read``, ``keys_of``, ``keys_to_seal`` and ``has``; it is taken
+    before the one of the server's slots.
     """
 
     def __init__(self, rules: KeyRules, schema: Schema) -> None:
@@ -69,13 +69,22 @@ class TableKeys:
         if partition >= 0:
             self._partitions[partition].replace(rows.name, sequence, rows.table_of, keys)
 
-    def seal(self, rows: Rows) -> None:
+    def keys_to_seal(self, rows: Rows) -> KeyRows | None:
+        """What ``seal`` needs of this file, read before the lock is held; None when that is nothing."""
+        with self.lock:
+            is_same = self._has_rows_of(rows)
+        return None if is_same else self.keys_of(rows)
+
+    def seal(self, rows: Rows, keys: KeyRows | None = None) -> None:
         """The very rows that were consumed are in this file now; others are taken as any new segment."""
-        known = self.partition(rows.name).segments.get(rows.name)
-        if known is not None and known.rows == rows.num_docs:
+        if self._has_rows_of(rows):
             self.partition(rows.name).seal(rows.name, rows.table_of)
         else:
-            self.put(rows, self.keys_of(rows))
+            self.put(rows, self.keys_of(rows) if keys is None else keys)
+
+    def _has_rows_of(self, rows: Rows) -> bool:
+        known = self.partition(rows.name).segments.get(rows.name)
+        return known is not None and known.rows == rows.num_docs
 
     def has(self, rows: Rows) -> bool:
         """Are the keys of this very segment known? Takes the lock itself."""

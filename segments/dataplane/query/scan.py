@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -45,7 +46,7 @@ class SegmentRows:
         if self.num_docs < 0 or self.rows.num_columns:
             object.__setattr__(self, "num_docs", self.rows.num_rows)
 
-    @property
+    @cached_property
     def valid_docs(self) -> int:
         """Rows that count."""
         return self.num_docs if self.valid is None else int(np.count_nonzero(self.valid))

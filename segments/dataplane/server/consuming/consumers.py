@@ -173,6 +173,7 @@ class Consumers:
     def _swap(self, worker: Worker, held: HeldSegment, *, ends: bool) -> bool:
         """File for buffer, in one moment; False, and the file is released, when nobody wants it."""
         keys = self._parts.keys.known(worker.table)
+        read = None if keys is None else keys.keys_to_seal(held)
         with locked(keys):
             with self._slots.locked() as tables:
                 slot = tables.get(worker.table, {}).get(worker.segment)
@@ -182,7 +183,7 @@ class Consumers:
                 if slot is not None and is_wanted and ends:
                     slot.consuming, slot.failures = None, 0
             if is_wanted and keys is not None:
-                keys.seal(held)
+                keys.seal(held, read)
         if not is_wanted:
             held.release()
         return is_wanted
