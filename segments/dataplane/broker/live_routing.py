@@ -24,6 +24,9 @@ from segments.dataplane.broker.routing import (
     is_first_load,
     observe,
 )
+from segments.domain.realtime.commit.fields import END_OFFSET
+from segments.domain.realtime.llc_name import is_llc_name
+from segments.domain.segments.ideal_state import CONSUMING
 from segments.errors import PinotAdminError
 from segments.names import OFFLINE, REALTIME, TABLE_TYPES, split_table_name, typed_names
 from segments.store import paths
@@ -41,6 +44,8 @@ _RETRY_S: Final = 0.5
 #: Seconds between the end of a read and the next one.
 _SPACING_S: Final = 0.006
 FIRST_LOAD_S: Final = 300.0
+#: Seconds for which a segment that was consumed may be unknown to be served: longer than its servers' reports take.
+_UNREPORTED_S: Final = 2.0
 
 
 class LiveRouting:
@@ -62,6 +67,7 @@ class LiveRouting:
         self._first_seen: dict[str, dict[str, float]] = defaultdict(dict)
         self._has_read_all = False
         self._failed: set[str] = set()
+        self._unreported: set[str] = set()
         self._retry_at = self._read_at = 0.0
         self._published = threading.Condition()
         self._routings: Mapping[str, Routing] = {}
@@ -219,7 +225,7 @@ class LiveRouting:
         with self._wake:
             self._read_at = time.monotonic()
             # Set aside and tried again later: a damaged record of one table must not slow the others down.
-            self._failed = (self._failed - tables) | set(failed)
+            self._failed = (self._failed - tables) | set(failed) | (self._unreported & tables)
             self._retry_at = time.monotonic() + _RETRY_S
 
     def _read_table(self, table: str) -> None:
@@ -228,6 +234,7 @@ class LiveRouting:
             self._served.pop(table, None)
             self._first_seen.pop(table, None)
             self._hosting.pop(table, None)
+            self._unreported.discard(table)
             if self._publish(table, None):
                 self._acks.put(table, None)
             return
@@ -274,5 +281,19 @@ class LiveRouting:
         if not self._has_read_all:
             served.update(seen.ideal)
         loading = [s for s in seen.ideal if is_first_load(seen, s, served)]
-        self._first_seen[seen.table] = {s: first_seen.get(s, now) for s in loading}
-        return [s for s in loading if now - self._first_seen[seen.table][s] < FIRST_LOAD_S]
+        self._first_seen[seen.table] = known = {s: first_seen.get(s, now) for s in loading}
+        served |= (consumed := self._consumed_before(seen, {s: now - at for s, at in known.items()}))
+        return [s for s in loading if s not in consumed and now - known[s] < FIRST_LOAD_S]
+
+    def _consumed_before(self, seen: Observed, ages: Mapping[str, float]) -> set[str]:
+        """Those of the new segments ({name: seconds since this broker saw it}) whose commit has started or ended: their
+        rows were to be had before they were files, so nobody is loading them for the first time.
+        """
+        names = [s for s in ages if is_llc_name(s) and CONSUMING not in seen.ideal[s].values()]
+        due = [s for s in names if ages[s] >= _UNREPORTED_S]
+        # Nothing else than the time may change before they are due.
+        (self._unreported.add if len(due) < len(names) else self._unreported.discard)(seen.table)
+        nodes = self._store.get_many([paths.segment(seen.table, s) for s in due]) if due else []
+        return {
+            s for s, node in zip(due, nodes, strict=True) if node and node.record and END_OFFSET in node.record.simple
+        }

@@ -17,7 +17,7 @@ answer is found out by asking.
 
 Visible = ``lineage.visible(rows of the ideal state)``. A visible segment that nobody serves makes the query fail by
 name, it is never left out silently; the one exception is a segment that is just being loaded for the first time (see
-``is_first_load``).
+``is_first_load``). One that was consumed, and is or is being committed, is none: its rows were there before it.
 """
 
 from __future__ import annotations

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from segments.dataplane.broker.acknowledgements import Acknowledgements
+from segments.dataplane.broker.live_routing import LiveRouting
 from segments.dataplane.broker.routing import ServerRef, build_routing, find_hosting, is_first_load, observe
+from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.replacement.lineage import Entry, Lineage, State, to_record
 from segments.domain.segments.ideal_state import external_view, new_ideal_state, with_rows
 from segments.errors import Conflict, RecordCorrupt
@@ -159,3 +162,17 @@ def test_where_segments_are_is_found_again_only_when_records_or_servers_changed(
     assert find_hosting(seen, {}, first).replicas == {"a": (), "b": ()}
     assert find_hosting(dataclasses.replace(seen, view={**seen.view}), SERVERS, first) is not first
     assert find_hosting(dataclasses.replace(seen, live=frozenset()), SERVERS, first).replicas == {"a": (), "b": ()}
+
+
+def test_of_new_segments_only_those_that_were_consumed_are_missing_before_they_are_loaded(store: MemoryStore) -> None:
+    table = "r_REALTIME"
+    pushed, consumed, growing = (f"r__0__{n}__20260101T0000Z" for n in range(3))
+    rows = {s: {ME: "ONLINE"} for s in ("plain", pushed, consumed)} | {growing: {ME: "CONSUMING"}}
+    store.create(paths.ideal_state(table), with_rows(new_ideal_state(table, 1), rows))
+    store.create(paths.segment(table, pushed), ZNRecord(pushed, {"segment.crc": "1"}))
+    store.create(paths.segment(table, consumed), ZNRecord(consumed, {"segment.realtime.endOffset": "7"}))
+    seen = observe(store, table, SERVERS)
+    assert seen is not None
+    live = LiveRouting(store, Acknowledgements(store, "b"), lambda _: None)
+    assert live._consumed_before(seen, dict.fromkeys(rows, 1.0)) == set()
+    assert live._consumed_before(seen, dict.fromkeys(rows, 3.0)) == {consumed}

@@ -237,7 +237,8 @@ def test_a_stream_that_does_not_answer_is_not_asked_for_every_partition(
 ) -> None:
     segment = world.create_realtime()
     world.start_server()
-    world.exact(1)
+    # No rows are not a sign that it has begun.
+    poll(lambda: world.view(segment) == {instance(1): "CONSUMING"}, what="a consuming segment")
     asked = list[int]()
 
     def silent(_: MemoryStream, partition: int) -> None:

@@ -15,31 +15,12 @@ import pytest
 from segments.dataplane.server.consuming.commit import building
 from segments.domain.realtime.completion import Kind
 from segments.gateways.controller_protocol import NOT_SENT, Answer, Report
-from segments.gateways.deep_store.deepstore import DeepStore
-from segments.names import REALTIME, TableName
 from segments.services.realtime.completion.committing_list import committing_segments, listed_segments
 from segments.services.segments.replica_report import report_replicas
 from segments.store import paths
+from tests.dataplane.consuming.pauseless_world import IMPATIENT, TABLE, SlowUploads, create, done, status
 from tests.dataplane.consuming_world import RT, ConsumingWorld, instance, rows_of
 from tests.dataplane.world import poll
-
-TABLE = TableName("r", REALTIME)
-PEERS = {"peerSegmentDownloadScheme": "http"}
-#: A server that waits for no upload for long, so that it can be stopped in the middle of a commit.
-IMPATIENT = {"upload_s": 0.2}
-
-
-class SlowUploads:
-    """Every upload to the deep store waits until ``answers`` is set."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.answers, put = threading.Event(), DeepStore.put
-
-        def slow(store: DeepStore, source: Path, path: str) -> int:
-            self.answers.wait(60)
-            return put(store, source, path)
-
-        monkeypatch.setattr(DeepStore, "put", slow)
 
 
 @pytest.fixture
@@ -54,20 +35,6 @@ def world(tmp_path: Path) -> Iterator[ConsumingWorld]:
     made = ConsumingWorld(tmp_path)
     yield made
     made.close()
-
-
-def create(world: ConsumingWorld, *, servers: tuple[int, ...] = (1,), rows: int = 100, **more: Any) -> str:
-    return world.create_realtime(
-        rows=rows, servers=servers, segments=PEERS if len(servers) > 1 else {}, is_pauseless=True, **more
-    )
-
-
-def status(world: ConsumingWorld, segment: str) -> str:
-    return world.fields(segment)["segment.realtime.status"]
-
-
-def done(world: ConsumingWorld, segment: str) -> None:
-    poll(lambda: status(world, segment) == "DONE", 20, "the commit's end")
 
 
 def starts(world: ConsumingWorld) -> int:
@@ -187,67 +154,6 @@ def test_a_lost_message_or_reply_delays_a_commit_and_nothing_else(
     done(world, segment)
     poll(lost.is_set, what="the loss")
     world.settled()
-    for number in (1, 2):
-        world.exact(number)
-    world.chain_is_whole()
-
-
-def test_a_server_that_is_restarted_after_the_build_serves_its_copy(world: ConsumingWorld, slow: SlowUploads) -> None:
-    segment = create(world)
-    world.start_server(consuming=IMPATIENT)
-    world.send(130)
-    poll(lambda: world.view(segment) == {instance(1): "ONLINE"}, what="the file answers")
-    world.servers[1].stop()
-    assert status(world, segment) == "COMMITTING"
-    world.start_server()
-    poll(lambda: world.view(segment) == {instance(1): "ONLINE"}, what="the copy on disk answers")
-    world.exact(1)
-
-
-def test_a_server_that_is_restarted_after_the_build_ends_its_commit(world: ConsumingWorld, slow: SlowUploads) -> None:
-    segment = create(world)
-    world.start_server(consuming=IMPATIENT)
-    world.send(130)
-    poll(lambda: world.view(segment) == {instance(1): "ONLINE"}, what="the file answers")
-    world.servers[1].stop()
-    assert status(world, segment) == "COMMITTING"
-    slow.answers.set()
-    world.start_server()
-    done(world, segment)
-    assert listed_segments(world.store, TABLE) == []
-    world.settled().exact(1)
-    world.chain_is_whole()
-
-
-def test_of_two_servers_that_were_restarted_with_a_copy_each_one_ends_the_commit(world: ConsumingWorld) -> None:
-    is_held = threading.Event()
-    is_held.set()
-
-    def hold_the_end(kind: Kind, _: Report) -> Answer | None:
-        return Answer(NOT_SENT) if kind is Kind.COMMIT_END and is_held.is_set() else None
-
-    world.controller.before = hold_the_end
-    segment = create(world, servers=(1, 2))
-    for number in (1, 2):
-        world.start_server(number, consuming=IMPATIENT)
-    world.send(130)
-    online = {instance(1): "ONLINE", instance(2): "ONLINE"}
-    poll(lambda: world.view(segment) == online, 20, "a copy on both")
-    for number in (1, 2):
-        world.servers[number].stop()
-    assert status(world, segment) == "COMMITTING"
-    world.controller.heard.clear()
-    is_held.clear()
-    for number in (1, 2):
-        world.start_server(number)
-    done(world, segment)
-
-    def ends() -> int:
-        return sum((said, to) == (Kind.COMMIT_END, "COMMIT_SUCCESS") for said, _, to in world.controller.heard)
-
-    poll(lambda: ends() > 0, what="the answer to the end")
-    world.settled()
-    assert ends() == 1
     for number in (1, 2):
         world.exact(number)
     world.chain_is_whole()
