@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Sequence
 
+from segments.domain.formats.plural import counted
 from segments.domain.segments.column_profile import ColumnProfile
 from segments.domain.segments.ideal_state import serving
 from segments.errors import PinotAdminError
@@ -72,8 +73,8 @@ class ServerColumns:
         found = [f"Server {i} did not answer." for i in sorted(self._silent)]
         if self._missing:
             text = (
-                f"The columns of {len(self._missing)} segments are not counted, e.g. of '{self._missing[0]}': no live "
-                "server serves them."
+                f"The columns of {counted(len(self._missing), 'segment')} are not counted, "
+                f"e.g. of '{self._missing[0]}': no live server serves them."
             )
             found.append(text)
         return found

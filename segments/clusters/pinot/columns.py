@@ -13,6 +13,7 @@ from itertools import chain, zip_longest
 from typing import Any, Final
 
 from segments.clusters.pinot.calls import controller, quoted, refusals_translated, version
+from segments.domain.formats.plural import counted
 from segments.domain.pinot import version as pinot_version
 from segments.domain.segments.column_profile import ColumnProfile, profile_of
 from segments.domain.tables.schema import STORED_TYPES
@@ -67,7 +68,8 @@ class PinotColumns:
         if self._missing:
             why = f" {self._why}" if self._why else " No server that is alive serves them."
             notes.append(
-                f"The columns of {len(self._missing)} segments are not counted, e.g. of '{self._missing[0]}'.{why}"
+                f"The columns of {counted(len(self._missing), 'segment')} are not counted, "
+                f"e.g. of '{self._missing[0]}'.{why}"
             )
         return notes
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from segments.domain.formats.plural import counted
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.domain.replacement.decisions import rollback_targets, superseded_by
 from segments.domain.replacement.lease import last_sign_ms
@@ -85,7 +86,7 @@ def plan_lineage(
             )
         elif going and due:
             delete += going
-            why.append(f"Deleted {len(going)} segments of lineage entry {entry.id} ({entry.state}).")
+            why.append(f"Deleted {counted(len(going), 'segment')} of lineage entry {entry.id} ({entry.state}).")
     return LineagePlan(tuple(drop), tuple(dict.fromkeys(delete)), tuple(why), tuple(dict.fromkeys(orphans)))
 
 

@@ -11,6 +11,7 @@ import logging
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from segments.domain.formats.plural import counted
 from segments.domain.replacement.snapshots import Snapshot, find_snapshot
 from segments.domain.segments.column_profile import ColumnProfile, merge
 from segments.names import TableName
@@ -133,8 +134,8 @@ def diff_snapshots(
 
 def _gone_notes(*snapshots: Snapshot) -> list[str]:
     return [
-        f"{len(s.gone)} segments of snapshot '{s.name}' are deleted or not uploaded, e.g. '{s.gone[0]}'; they "
-        "are not counted."
+        f"Deleted or not uploaded, and so not counted: {counted(len(s.gone), 'segment')} of snapshot '{s.name}', "
+        f"e.g. '{s.gone[0]}'."
         for s in snapshots
         if s.gone
     ]

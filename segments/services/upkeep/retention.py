@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 from urllib.parse import unquote
 
+from segments.domain.formats.plural import counted
 from segments.domain.segments.archive import RECORDS
 from segments.domain.upkeep import retention
 from segments.domain.upkeep.retention import LineagePlan
@@ -78,15 +79,20 @@ def _by_time(ctx: Context, table: TableName) -> list[str]:
     gone = [o.segment for o in outcomes if o.outcome == "done"]
     kept = [o.segment for o in outcomes if o.outcome == "refused"]
     reaped = deletion.reap_orphans(ctx, table, orphans)
-    sentences = [f"Deleted {len(gone)} segments of {table} older than its retention, e.g. {gone[0]}."] if gone else []
+    sentences = (
+        [f"Deleted {counted(len(gone), 'segment')} of {table} older than its retention, e.g. {gone[0]}."]
+        if gone
+        else []
+    )
     if kept:
         sentences.append(
-            f"Kept {len(kept)} expired segments of {table} that became part of a replacement, e.g. {kept[0]}."
+            f"Kept {counted(len(kept), 'expired segment')} of {table} that became part of a replacement, "
+            f"e.g. {kept[0]}."
         )
     return [
         *sentences,
         *(
-            [f"Removed the records of {len(reaped)} consuming segments of {table} that nobody consumes."]
+            [f"Removed the records of {counted(len(reaped), 'consuming segment')} of {table} that nobody consumes."]
             if reaped
             else []
         ),
@@ -103,8 +109,8 @@ def _by_lineage(ctx: Context, table: TableName) -> list[str]:
     plan = _plan(ctx, table, seen)
     if plan.delete and (behind := brokers_behind(ctx, table)):
         return [
-            f"Kept {len(plan.delete)} replaced segments of {table}: broker {behind[0]} still answers from an "
-            "older lineage."
+            f"Kept {counted(len(plan.delete), 'replaced segment')} of {table}: broker {behind[0]} still answers "
+            "from an older lineage."
         ]
     sentences = list(plan.why)
     removed = (
@@ -120,7 +126,7 @@ def _by_lineage(ctx: Context, table: TableName) -> list[str]:
     if plan.orphans:
         reaped = deletion.reap_orphans(ctx, table, plan.orphans)
         sentences += (
-            [f"Removed the records of {len(reaped)} segments that uploads of dropped entries had left."]
+            [f"Removed the records of {counted(len(reaped), 'segment')} that uploads of dropped entries had left."]
             if reaped
             else []
         )

@@ -87,7 +87,7 @@ def test_a_segment_that_nobody_reports_is_named_with_the_reason(told: PinotClust
     del told.rest.columns["b"]
     found = diff(told, f"{entry}:from")
     assert found.notes == (
-        "The columns of 1 segments are not counted, e.g. of 'b'. No server that is alive serves them.",
+        "The columns of 1 segment are not counted, e.g. of 'b'. No server that is alive serves them.",
     )
     assert [c.after for c in found.columns] == [None, None]
 

@@ -115,7 +115,7 @@ def test_a_commit_that_takes_longer_than_an_hour_is_still_asked_for(tmp_path: Pa
     commit(world)
     assert asked(world) == [segment]
     world.now += 7 * 3_600_000
-    assert keep_jobs(world.ctx) == [f"Force commit {read_jobs(world.ctx)[0].id} of {TABLE} waits for 1 segments."]
+    assert keep_jobs(world.ctx) == [f"Force commit {read_jobs(world.ctx)[0].id} of {TABLE} waits for 1 segment."]
     assert asked(world) == [segment]
 
 

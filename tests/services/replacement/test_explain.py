@@ -194,7 +194,7 @@ def test_a_completed_entry_says_until_when_it_can_be_taken_back_and_when_clean_u
     assert found.end.reasons == ("It is ended already.",)
     kept_until = world.now + DAY_MS
     assert [s.at_ms for s in found.next_steps] == [kept_until, kept_until + 1]
-    assert "removes 1 segments" in found.next_steps[1].what
+    assert "removes 1 segment," in found.next_steps[1].what
 
 
 def test_a_reverted_entry_says_who_took_it_back_and_what_is_still_to_go(world: World) -> None:

@@ -15,12 +15,13 @@ from segments.domain.segments import ideal_state
 from segments.domain.segments.column_profile import merge, profile_of
 from segments.domain.segments.ideal_state import external_view
 from segments.domain.segments.segment_metadata import SegmentMetadata
-from segments.errors import Unavailable
+from segments.errors import InvalidInput, NotFound, Unavailable
 from segments.gateways.servers import Profile
 from segments.services.replacement.protocol import end_replace, start_replace
 from segments.services.replacement.snapshot_diff import SnapshotDiff, diff_snapshots
 from segments.services.segments import deletion
 from segments.store import paths
+from tests.services.replacement.either_cluster import SimulatedCluster
 from tests.services.world import ANN, TABLE, World
 
 pytestmark = pytest.mark.django_db
@@ -37,7 +38,7 @@ class Columns:
     def __call__(self, url: str, table: str, segments: Sequence[str]) -> Profile:
         self.calls.append((url, len(segments)))
         if url in self.silent:
-            raise Unavailable(f"{url} is away.")
+            raise Unavailable(f"{url} is down.")
         missing = [s for s in segments if s in self.lacks.get(url, set())]
         numbers = [int(s[1:]) for s in segments if s not in missing]
         told = (
@@ -121,14 +122,39 @@ def test_a_segment_that_one_server_lacks_is_asked_from_the_other(world: World) -
     columns.lacks["http://b:2"] = {"s1"}
     found = diff(world, "e1:from", "current", columns)
     assert [c.before.segments for c in found.columns if c.before] == [1]
-    assert "The columns of 1 segments are not counted, e.g. of 's1'" in found.notes[0]
+    assert "The columns of 1 segment are not counted, e.g. of 's1'" in found.notes[0]
 
 
-def test_segments_that_are_gone_are_reported(world: World) -> None:
-    deletion.remove_segments(world.ctx, TABLE, ["s1"], actor=ANN, guard=False)
-    found = diff(world, "e1:from", "current")
-    assert found.before.gone == ("s1",)
-    assert "1 segments of snapshot 'e1:from' are deleted" in found.notes[0]
+@pytest.fixture
+def replaced(simulated: SimulatedCluster) -> tuple[SimulatedCluster, str]:
+    """On each kind of cluster s1 and s2 were replaced by s3, s9 is beside them; the entry."""
+    simulated.upload("s1", "s2", "s9")
+    return simulated, simulated.replace(["s1", "s2"], ["s3"])
+
+
+def test_counts_of_both_sides_are_those_of_the_records_on_every_kind(replaced: tuple[SimulatedCluster, str]) -> None:
+    cluster, entry = replaced
+    sides = diff_snapshots(cluster.ctx, cluster.table, f"{entry}:from", f"{entry}:to", None)
+    assert (sides.added, sides.removed, sides.same) == (("s3",), ("s1", "s2"), 0)
+    body = sides.to_json()
+    assert (sides.before.summary.rows, body["rowsChange"], body["bytesChange"]) == (20, -10, -100)
+    assert diff_snapshots(cluster.ctx, cluster.table, entry, "current", None).same == 2
+
+
+def test_segments_that_are_gone_are_reported_on_every_kind(replaced: tuple[SimulatedCluster, str]) -> None:
+    cluster, entry = replaced
+    deletion.remove_segments(cluster.world.ctx, cluster.table, ["s1"], actor=ANN, guard=False)
+    found = diff_snapshots(cluster.ctx, cluster.table, f"{entry}:from", "current", None)
+    assert (found.before.gone, found.before.summary.rows) == (("s1",), 10)
+    assert f"not counted: 1 segment of snapshot '{entry}:from', e.g. 's1'" in found.notes[0]
+
+
+def test_a_snapshot_of_no_entry_is_not_found_on_every_kind(replaced: tuple[SimulatedCluster, str]) -> None:
+    cluster, entry = replaced
+    with pytest.raises(NotFound):
+        diff_snapshots(cluster.ctx, cluster.table, "nobody", "current", None)
+    with pytest.raises(InvalidInput):
+        diff_snapshots(cluster.ctx, cluster.table, f"{entry}:elsewhere", "current", None)
 
 
 def test_a_thousand_segments_are_two_questions_and_take_less_than_a_second(world: World) -> None:

@@ -187,7 +187,7 @@ def test_one_that_the_next_pass_would_delete_again_says_so(world: World) -> None
     assert record.record is not None
     times = {"segment.end.time": str(world.now - 40 * DAY_MS), "segment.time.unit": "MILLISECONDS"}
     world.memory.replace(paths.segment(TABLE.typed, "a"), record.record.with_simple_items(times), record.version)
-    assert "1 segments" in retention.run(world.ctx, TABLE)[0]
+    assert "1 segment of" in retention.run(world.ctx, TABLE)[0]
     retention.run(world.serve().ctx, TABLE)
     (outcome,) = restore_segments(world.ctx, TABLE, ["a"], dry_run=True, actor=ANN)
     assert (outcome.outcome, "next retention pass" in outcome.remedy) == ("done", True)

@@ -107,7 +107,7 @@ def test_the_pass_says_what_it_did_in_plain_sentences(world: World) -> None:
     world.serve()
     assert passes.run_pass(world.ctx, "RetentionManager", TABLE, SYSTEM) == [
         "Dropped lineage entry e1 (REVERTED): none of its 1 old segments is left.",
-        "Removed the records of 1 segments that uploads of dropped entries had left.",
+        "Removed the records of 1 segment that uploads of dropped entries had left.",
         "Segment b of t_OFFLINE: the file is kept for a restore.",
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from segments.clusters.embedded.replacement import rollback, start, switch_back, switching, undo
+from segments.domain.formats.plural import counted
 from segments.domain.replacement.lineage import Entry, State
 from segments.domain.replacement.rollback import RollbackPlan
 from segments.domain.replacement.stepwise_rollback import StepwiseRollback
@@ -82,7 +83,7 @@ class EmbeddedLineageEngine:
             return []
         run = next_run_ms(RETENTION)
         left = sum(1 for s in entry.hides if s in seen.ideal.maps)
-        what = f"removes {left} segments, and in its next run the entry" if left else "drops the entry"
+        what = f"removes {counted(left, 'segment')}, and in its next run the entry" if left else "drops the entry"
         return [(f"The retention pass {what}.", None if run is None else max(run, due))]
 
     def tables_with_open_entries(self, ctx: Context) -> list[str]:

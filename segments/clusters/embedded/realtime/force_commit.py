@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from segments.domain.formats.plural import counted
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.force_commit import KEPT_JOBS, BatchSettings, ForceCommitJob, in_rounds, job_of
 from segments.domain.realtime.pause import consuming_segments, is_disabled
@@ -81,7 +82,7 @@ def _keep(ctx: Context, job: ForceCommitJob) -> list[str]:
     consuming = set(consuming_segments(ideal))
     waiting = [s for s in ahead.asked if s in consuming]
     send_force_commit(ctx, ideal, waiting)
-    return [f"Force commit {job.id} of {job.table} waits for {len(waiting)} segments."] if waiting else []
+    return [f"Force commit {job.id} of {job.table} waits for {counted(len(waiting), 'segment')}."] if waiting else []
 
 
 def _checked(ctx: Context, job: ForceCommitJob) -> ForceCommitJob:
