@@ -186,11 +186,14 @@ def _stranded_uploads(ctx: Context, table: TableName) -> list[str]:
     if not listed:
         return []
     busy = {s for t in both for s in (*read_queue(ctx, t).items, *ctx.store.children(paths.upload_locks(t.typed)))}
-    named = {(m.name, str(m.crc)) for t in both for m in read_segments(ctx, t)}
+    records = [m for t in both for m in read_segments(ctx, t)]
+    named = {(m.name, str(m.crc)) for m in records}
+    addressed = {unquote((m.download_url or "").rpartition("/")[2]) for m in records}
     stranded = []
     for name in listed:
         segment, version = retention.version_of_file(name)
-        if unquote(segment) not in busy and (unquote(segment), version) not in named:
+        is_named = (unquote(segment), version) in named or not addressed.isdisjoint((name, unquote(name)))
+        if unquote(segment) not in busy and not is_named:
             stranded.append(name)
             ctx.deep_store.delete(f"{folder}/{name}")
     return [f"Removed {len(stranded)} files that interrupted uploads to {table} had left."] if stranded else []

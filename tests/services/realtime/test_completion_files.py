@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from segments.domain.realtime.completion import Status
 from segments.errors import InvalidInput
+from segments.names import TableName
+from segments.services.core.context import Context
 from segments.services.realtime.completion import protocol as completion
 from segments.services.realtime.completion.commit_file import remove_left_uploads
 from segments.services.realtime.completion.completion_state import remove_left_machines
 from segments.services.segments import downloads
+from segments.services.upkeep.passes import run_pass
 from segments.store import paths
 from tests.services.realtime.test_completion import stored
-from tests.services.realtime_world import TABLE, RealtimeWorld
+from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
 from tests.services.spoken import Spoken, built
 
 pytestmark = pytest.mark.django_db
 HOUR = 3_600_000
+
+
+def retention_pass(ctx: Context, table: TableName) -> None:
+    run_pass(ctx, "RetentionManager", table, ANN)
 
 
 def uploaded(world: RealtimeWorld, talk: Spoken, text: str = "tar") -> str:
@@ -114,6 +123,20 @@ def test_a_commit_whose_process_died_before_the_last_rename_is_finished_by_the_n
         world.ctx.deep_store.move(path, f"{path}.tmp.{built(talk.segment).crc}")
         ask()
         assert files(world) == [talk.segment]
+
+
+@pytest.mark.parametrize("remove", [remove_left_uploads, retention_pass], ids=["validation", "retention"])
+def test_a_file_that_is_a_committed_segments_address_stays_whatever_its_name(
+    world: RealtimeWorld, talk: Spoken, remove: Callable[[Context, TableName], object]
+) -> None:
+    talk.committed()
+    named, orphan = (f"{talk.segment}.tmp.550e8400-e29b-41d4-a716-44665544000{i}" for i in (0, 1))
+    for name in (named, orphan):
+        world.ctx.deep_store.write(f"t/{name}", b"tar")
+    world.set_record(talk.segment, segment_download_url=world.ctx.deep_store.uri(f"t/{named}"))
+    world.now = int(time.time() * 1000) + 72 * HOUR
+    remove(world.ctx, TABLE)
+    assert files(world) == [named]
 
 
 def test_left_uploads_and_machines_go_after_a_while(world: RealtimeWorld, talk: Spoken) -> None:

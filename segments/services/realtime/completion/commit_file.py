@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import re
 from typing import Final
+from urllib.parse import unquote
 
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.segments.segment_metadata import from_record
 from segments.errors import InvalidInput
 from segments.gateways.deep_store.deepstore import encode
 from segments.names import REALTIME, TableName
@@ -103,7 +106,8 @@ def remove_left_uploads(ctx: Context, table: TableName, *, older_than_ms: int = 
     """Delete uploads of the table's consuming segments that never were committed, or lost to another replica's; returns
     how many.
 
-    The file whose CRC is on record is the segment's and gets its name.
+    The file whose CRC is on record is the segment's and gets its name. One that the record's address names stays as
+    it is: a Pinot leaves such addresses behind.
     """
     if table.type != REALTIME:
         return 0
@@ -116,9 +120,15 @@ def remove_left_uploads(ctx: Context, table: TableName, *, older_than_ms: int = 
         crc = node.record.simple.get("segment.crc") if node and node.record else None
         if crc is not None and name == f"{segment}.tmp.{crc}":
             finish_left(ctx, table, segment, int(crc))
-        elif modified_ms < before:
+        elif modified_ms < before and not (node and node.record and is_address_of(node.record, name)):
             removed += ctx.deep_store.delete(f"{folder}/{name}")
     return removed
+
+
+def is_address_of(record: ZNRecord, name: str) -> bool:
+    """Does the record of a segment name the file of this (encoded) name as the place to download it from?"""
+    address = from_record(record).download_url or ""
+    return unquote(address.rpartition("/")[2]) in (name, unquote(name))
 
 
 def _is_peer(location: str) -> bool:
