@@ -1,5 +1,5 @@
-"""A segment that is replaced by one of its name is kept as long as a deleted one, on both kinds of cluster, and goes
-back.
+"""A segment that is replaced by one of its name is kept as long as a deleted one: on the embedded cluster, whose
+servers and deep store are ours, and in the console; what both kinds of cluster share is in ``test_every_kind.py``.
 """
 
 from __future__ import annotations
@@ -27,9 +27,6 @@ from tests.api.cluster import ANN, TABLE, ApiCluster, config_of
 from tests.console.conftest import logged_in
 from tests.factories import make_table
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
-from tests.pinot_cluster.fake_pinot import PinotCluster
-from tests.push.pushing import PushWorld
-from tests.services.segments.kinds import keep_copies, tar
 from tests.services.segments.test_uploads import made, over, served
 
 pytestmark = pytest.mark.django_db
@@ -73,20 +70,6 @@ def test_the_replaced_segment_is_listed_with_why_and_goes_back_and_forth_by_name
         assert restore_segments(cluster.ctx, TABLE, ["s0"], overwrite=True, actor=ANN)[0].outcome == "done"
         assert (served(cluster, "s0"), list(cluster.ideal), cluster.files) == (back, ["s0"], ["s0"])
     assert kept_rows(cluster) == [(3, "replaced")]
-
-
-def test_no_version_takes_the_place_of_another_and_each_can_be_chosen(cluster: ApiCluster) -> None:
-    replaced(cluster)
-    deletion.remove_segments(cluster.ctx, TABLE, ["s0"], actor=ANN)
-    deletion.drain(cluster.serve().ctx, TABLE)
-    upload_tar(cluster.ctx, TABLE, cluster.build("s0", 5), actor=ANN)
-    deletion.remove_segments(cluster.serve().ctx, TABLE, ["s0"], actor=ANN)
-    deletion.drain(cluster.serve().ctx, TABLE)
-    assert kept_rows(cluster) == [(3, "replaced"), (5, "deleted"), (9, "deleted")]
-    nine = next(k for k in archive.list_kept(cluster.ctx, TABLE)[0] if k.kept and k.kept.metadata.total_docs == 9)
-    assert restore_segments(cluster.ctx, TABLE, [], files=[nine.file], actor=ANN)[0].outcome == "done"
-    assert cluster.fields("s0")["segment.total.docs"] == "9"
-    assert kept_rows(cluster) == [(3, "replaced"), (5, "deleted")]
 
 
 def test_a_deleted_segment_is_kept_though_its_name_comes_again_before_its_file_was_archived(
@@ -164,20 +147,6 @@ def test_cut_after_any_write_the_old_content_is_still_served_or_kept(
         if len(store.writes) < number:
             return
     pytest.fail("the upload made more writes than expected")
-
-
-def test_on_a_pinot_cluster_that_keeps_copies_it_is_kept_and_goes_back(tmp_path: Path) -> None:
-    cluster = PinotCluster(tmp_path, inside=PushWorld(tmp_path / "pushes"))
-    table = TABLE
-    keep_copies(cluster.inside)
-    upload_tar(cluster.ctx, table, tar(tmp_path, "s", 1), actor=ANN)
-    upload_tar(cluster.ctx, table, tar(tmp_path, "s", 2), actor=ANN)
-    (kept,), _ = archive.list_kept(cluster.ctx, table)
-    assert (kept.segment, kept.why, kept.is_there) == ("s", "replaced", True)
-    outcomes = restore_segments(cluster.ctx, table, ["s"], overwrite=True, actor=ANN)
-    assert [o.outcome for o in outcomes] == ["done"], outcomes
-    (kept,), total = archive.list_kept(cluster.ctx, table)
-    assert (kept.why, total) == ("replaced", 1)
 
 
 def test_the_console_shows_why_and_puts_the_kept_version_back_after_a_preview(cluster: ApiCluster) -> None:
