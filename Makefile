@@ -100,9 +100,11 @@ test-real: $(VENV)/.demo $(VENV)/.dev ## Against a real Apache Pinot 0.11.0, new
 conformance-real: $(VENV)/.dev ## All of it against a real Apache Pinot 0.11.0, directly and through us (ARGS="--through-us test_tables.py")
 	$(BIN)/python -m tests.real_pinot.conformance $(CONFORMANCE) $(ARGS)
 
-# Seconds of each part: CHAOS_SECONDS, HISTORY_SECONDS, HANGING_SECONDS. CHAOS_SEED repeats the choices of a run.
+# Seconds of each part: CHAOS_SECONDS, HISTORY_SECONDS, HANGING_SECONDS. CHAOS_SEED repeats the choices of a run,
+# CHAOS_PAUSELESS=0 leaves the table with pauseless commits out of the kills.
 chaos: $(VENV)/.dev ## Random kills: half an hour under a stream, 5 minutes of a table's history; 10 minutes of a hanging deep store
-	CHAOS_SECONDS=$${CHAOS_SECONDS:-1800} HISTORY_SECONDS=$${HISTORY_SECONDS:-300} HANGING_SECONDS=$${HANGING_SECONDS:-600} \
+	CHAOS_PAUSELESS=$${CHAOS_PAUSELESS:-1} CHAOS_SECONDS=$${CHAOS_SECONDS:-1800} \
+		HISTORY_SECONDS=$${HISTORY_SECONDS:-300} HANGING_SECONDS=$${HANGING_SECONDS:-600} \
 		$(BIN)/python -m pytest tests/chaos -s $(ARGS)
 
 walks: $(VENV)/.dev ## Longer random walks through replacements, commits and a table's history, in memory (WALK_EXAMPLES, HISTORY_EXAMPLES)

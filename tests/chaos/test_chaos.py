@@ -1,8 +1,8 @@
 """Kills at random while rows stream in: no row is lost or doubled, and consumption goes on within 30 seconds of every
 kill.
 
-Two minutes by default; ``make chaos`` sets CHAOS_SECONDS to half an hour. A failure names its seed; CHAOS_SEED repeats
-a run's choices.
+Two minutes by default; ``make chaos`` sets CHAOS_SECONDS to half an hour, and CHAOS_PAUSELESS, which puts a table with
+pauseless commits next to the standard one. A failure names its seed; CHAOS_SEED repeats a run's choices.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import random
 import signal
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ pytestmark = pytest.mark.integration
 
 SECONDS = float(os.environ.get("CHAOS_SECONDS", "120"))
 SEED = int(os.environ.get("CHAOS_SEED", str(random.SystemRandom().randrange(10**6))))
+PAUSELESS = os.environ.get("CHAOS_PAUSELESS", "") == "1"
 #: Rows a second and partition; a segment ends every ten seconds or so.
 RATE, FLUSH = 200, 2_000
 GOES_ON_S = 30.0
@@ -111,34 +113,54 @@ def visible(client: Client, table: Table) -> int:
         return -1
 
 
+def has_rows(client: Client, tables: Sequence[Table], goals: Sequence[int]) -> bool:
+    """Are so many rows of each table visible?"""
+    return all(visible(client, table) >= goal for table, goal in zip(tables, goals, strict=True))
+
+
+def create_tables(client: Client, feed: RedisFeed) -> list[Table]:
+    """A table of the standard protocol, and a pauseless one where that is wanted."""
+    tables = [Table(client, feed, "chaos", 2).create(rows=FLUSH, replication=2)]
+    if PAUSELESS:
+        table = Table(client, feed, "pauseless", 2)
+        tables.append(table.create(rows=FLUSH, replication=2, is_pauseless=True, peerSegmentDownloadScheme="http"))
+    return tables
+
+
 @pytest.mark.timeout(SECONDS + 480)
 def test_random_kills_lose_and_double_nothing_and_consumption_goes_on(tmp_path: Path) -> None:
     installation = Installation(tmp_path / "data").start()
     try:
         client = Client(installation.endpoints)
-        table = Table(client, RedisFeed(installation.endpoints["redis"]), "chaos", 2)
-        table.create(rows=FLUSH, replication=2)
-        producer, chaos = Producer(table), Chaos(installation)
-        poll(lambda: visible(client, table) > 0, 60, "the first row")
+        tables = create_tables(client, RedisFeed(installation.endpoints["redis"]))
+        producers, chaos = [Producer(table) for table in tables], Chaos(installation)
+        poll(lambda: all(visible(client, table) > 0 for table in tables), 60, "the first rows")
         until = time.monotonic() + SECONDS
         while time.monotonic() < until:
-            before = visible(client, table)
+            before = [visible(client, table) for table in tables]
             name = chaos.strike()
-            goal = max(before, sum(table.sent.values()))
+            goals = [max(rows, sum(table.sent.values())) for rows, table in zip(before, tables, strict=True)]
             poll(
-                lambda goal=goal: visible(client, table) >= goal,
+                lambda goals=goals: has_rows(client, tables, goals),
                 GOES_ON_S,
                 f"seed {SEED}: rows after the kill of {name} ({chaos.done})",
             )
             threading.Event().wait(chaos.random.uniform(0.5, 4))
-        producer.stop()
-        total = sum(table.sent.values())
-        assert total > SECONDS * RATE
-        poll(lambda: visible(client, table) >= total, 60, f"seed {SEED}: all {total} rows after {chaos.done}")
-        poll(table.whole, 20, f"seed {SEED}: every row exactly once after {chaos.done}")
-        chain_is_whole(client, table)
+        for producer in producers:
+            producer.stop()
+        for table in tables:
+            ends_whole(client, table, chaos)
     finally:
         installation.stop()
+
+
+def ends_whole(client: Client, table: Table, chaos: Chaos) -> None:
+    """All rows that were sent, each once, in a chain of segments without a hole."""
+    total, what = sum(table.sent.values()), f"{table.name}, seed {SEED}:"
+    assert total > SECONDS * RATE
+    poll(lambda: visible(client, table) >= total, 60, f"{what} all {total} rows after {chaos.done}")
+    poll(table.whole, 20, f"{what} every row exactly once after {chaos.done}")
+    chain_is_whole(client, table)
 
 
 def chain_is_whole(client: Client, table: Table) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,32 @@ def state_of(client: Client, table: str, entry: str) -> str:
     return str(lineage["lineageEntries"][entry]["state"])
 
 
+def is_committing(client: Client, table: Table) -> bool:
+    """Is a segment there that consumes no more and is not committed?"""
+    rows = client.call("GET", f"/tables/{table.name}/idealstate").json()["REALTIME"]
+    ended = [s for s, states in rows.items() if "CONSUMING" not in states.values()]
+    return any(table.status(s) != "DONE" for s in ended)
+
+
+def flowing_table(client: Client, feed: RedisFeed, *, is_pauseless: bool) -> Table:
+    """Its segments may live on servers only."""
+    table = Table(client, feed, "pauseless" if is_pauseless else "flowing", 1)
+    return table.create(rows=FLUSH, replication=2, is_pauseless=is_pauseless, peerSegmentDownloadScheme="http")
+
+
+def wait_rows(tables: Sequence[Table], rows: Sequence[int], seconds: float) -> None:
+    """Until so many of each table are visible."""
+    for table, count in zip(tables, rows, strict=True):
+        table.wait_rows(count, seconds)
+
+
+def ends_whole(client: Client, tables: Sequence[Table]) -> None:
+    """Every row once, and no commit that has not ended."""
+    for table in tables:
+        poll(table.whole, 90, f"every row of {table.name} exactly once")
+        poll(lambda table=table: not is_committing(client, table), 90, f"the ends of the commits of {table.name}")
+
+
 def a_round(client: Client, table: str, paused: Table) -> None:
     """A planned resume and a lapsed lease come to their ends, queries are right, and the worker of passes works."""
     client.call("POST", f"/tables/{paused.name}/pauseConsumption", params={"comment": "a test", "resumeAfter": "5s"})
@@ -91,7 +117,7 @@ def a_round(client: Client, table: str, paused: Table) -> None:
 def test_what_does_not_need_the_deep_store_goes_on_while_it_hangs(
     installation: Installation, store: HangingStore, tmp_path: Path
 ) -> None:
-    """Consumption, pushes to other tables, ends in the background, planned resumes and the reaper."""
+    """Consumption with either kind of commit, pushes to other tables, ends in the background, resumes, the reaper."""
     client = Client(installation.endpoints)
     client.create("kept")
     client.create("beside")
@@ -100,10 +126,10 @@ def test_what_does_not_need_the_deep_store_goes_on_while_it_hangs(
     client.upload("kept", "a", "b")
     client.online("kept", "a", "b")
     feed = RedisFeed(installation.endpoints["redis"])
-    table = Table(client, feed, "flowing", 1).create(rows=FLUSH, replication=2, peerSegmentDownloadScheme="http")
+    flowing = [flowing_table(client, feed, is_pauseless=is_pauseless) for is_pauseless in (False, True)]
     paused = Table(client, feed, "resting", 1).create(rows=100_000)
-    stream = Background(lambda: table.send(0, int(RATE * 0.2)), 0.2).start()
-    table.wait_rows(10, 60)
+    stream = Background(lambda: [table.send(0, int(RATE * 0.2)) for table in flowing], 0.2).start()
+    wait_rows(flowing, [10, 10], 60)
     store.hang()
     client.call("DELETE", "/segments/kept/b", params={"type": "OFFLINE"})
     try:
@@ -111,16 +137,16 @@ def test_what_does_not_need_the_deep_store_goes_on_while_it_hangs(
         assert "The deep store has not answered" in str(refused)
         until = time.monotonic() + SECONDS
         while time.monotonic() < until:
-            sent = sum(table.sent.values())
+            sent = [sum(table.sent.values()) for table in flowing]
             outside.replace(client, pushed[-1:], f"s{len(pushed)}")
             pushed.append(f"s{len(pushed)}")
             a_round(client, "kept", paused)
-            table.wait_rows(sent, 30)
+            wait_rows(flowing, sent, 30)
     finally:
         store.release()
         stream.stop()
         outside.close()
-    poll(table.whole, 90, "every row exactly once")
+    ends_whole(client, flowing)
     deleted = installation.folder / "deepstore" / "Deleted_Segments" / "kept"
     poll(
         lambda: deleted.exists() and list(deleted.iterdir()), 120, "the deletion that waited for the store is finished"
