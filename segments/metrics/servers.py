@@ -87,6 +87,14 @@ CONSUMING_ROWS: Final = Gauge(
 CONSUMING_BYTES: Final = Gauge(
     "consuming_segment_bytes", "Memory of the consuming segment.", _PARTITION, shown_by=(SERVER,)
 )
+UPSERT_KEYS: Final = Gauge(
+    "upsert_primary_keys_count", "Primary keys of the partition of an upsert table, in memory.", _PARTITION,
+    ("upsertPrimaryKeysCount",), (SERVER,),
+)  # fmt: skip
+DEDUP_KEYS: Final = Gauge(
+    "dedup_primary_keys_count", "Primary keys of the partition of a dedup table, in memory.", _PARTITION,
+    ("dedupPrimaryKeysCount",), (SERVER,),
+)  # fmt: skip
 
 # -- segments that it holds
 DOWNLOADS: Final = Counter(

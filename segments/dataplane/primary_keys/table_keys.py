@@ -37,8 +37,8 @@ class Rows(Protocol):
 
 
 class TableKeys:
-    """``lock`` is held by whoever calls anything but ``read``, ``keys_of``, ``keys_to_seal`` and ``has``; it is taken
-    before the one of the server's slots.
+    """``lock`` is held by whoever calls anything but ``read``, ``keys_of``, ``keys_to_seal``, ``has`` and ``counts``;
+    it is taken before the one of the server's slots.
     """
 
     def __init__(self, rules: KeyRules, schema: Schema) -> None:
@@ -121,6 +121,11 @@ class TableKeys:
         for partition, names in by_partition.items():
             masks.update(self._partitions[partition].masks(names))
         return masks
+
+    def counts(self) -> dict[int, int]:
+        """{partition: its primary keys}, of partitions that have or had some. Takes the lock itself."""
+        with self.lock:
+            return {number: keys.table.keys for number, keys in self._partitions.items() if number >= 0}
 
     @property
     def keys(self) -> int:

@@ -26,6 +26,7 @@ from segments.dataplane.server.held.unfinished import NotCommittedYet
 from segments.dataplane.server.message_reader import ForceCommit, Reload, Reset, take_requests
 from segments.dataplane.server.pending_changes import Changes, PendingChanges
 from segments.dataplane.server.reporter import Reporter
+from segments.dataplane.server.segment_lives import SegmentLives
 from segments.domain.segments import segment_metadata
 from segments.domain.segments.ideal_state import CONSUMING, OFFLINE, ONLINE
 from segments.errors import PinotAdminError
@@ -62,13 +63,14 @@ class Reconciler:
         consumers: Consumers,
         pending: PendingChanges,
         keys: ServerKeys,
+        lives: SegmentLives,
         *,
         loads: int,
         grace_s: float,
     ) -> None:
         self._store, self._instance = store, instance
         self._slots, self._loader, self._folders, self._reporter = slots, loader, folders, reporter
-        self._grace_s, self._keys = grace_s, keys
+        self._grace_s, self._keys, self._lives = grace_s, keys, lives
         self._consumers, self._pending = consumers, pending
         self._pool = ThreadPoolExecutor(loads, thread_name_prefix=f"load-{instance}")
         self._thread = threading.Thread(target=self._run, name=f"reconcile-{instance}", daemon=True)
@@ -373,6 +375,8 @@ class Reconciler:
                     del tables[table]
         for table in {table for table, _, _ in gone}:
             self._keep_keys(table)
+            if table not in self._slots.tables():
+                self._lives.forget(table)
         for table, name, slot in gone:
             self._folders.remove(table, name)
             if slot.held is not None:

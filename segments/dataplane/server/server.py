@@ -66,6 +66,7 @@ class ServerSettings:
     ``controller_url``: one or several web processes, by commas. ``segment_store_url``: where this server uploads what
     it commits (``segment.store.root.dir``), the deep store as it reaches it; empty: it has no place. ``peer_scheme``:
     for tables that do not name one. ``elsewhere``: addresses outside of the cluster that segments are fetched from.
+    ``has_open_metrics``: /metrics answers without credentials, too.
     """
 
     host: str
@@ -87,6 +88,7 @@ class ServerSettings:
     streams: StreamAccess = field(default_factory=StreamAccess)
     elsewhere: FetchRules = field(default_factory=FetchRules)
     consuming: ConsumingSettings = field(default_factory=ConsumingSettings)
+    has_open_metrics: bool = False
 
 
 def _upload_root(deep_store: DeepStore, settings: ServerSettings) -> DeepStore | None:
@@ -133,7 +135,7 @@ class Server:
         self.consumers = Consumers(shared, self.slots, self.reporter.mark, pending.mark)
         self.reconciler = Reconciler(
             store, self.instance, self.slots, loader, folders, self.reporter, self.consumers, pending, shared.keys,
-            loads=settings.loads, grace_s=settings.drop_grace_s,
+            self._lives, loads=settings.loads, grace_s=settings.drop_grace_s,
         )  # fmt: skip
         self._consuming_info = ConsumingInfo(self.slots, shared.streams, self._lives)
         self._reingestions = Reingestions(shared, reingested or HttpReingestedUploads(controllers, signer))
@@ -200,15 +202,18 @@ class Server:
         """Joined, and everything assigned at the start was loaded or has failed."""
         return self._membership is not None and self.reconciler.is_ready.is_set()
 
+    def _authorization(self) -> Authorization:
+        """Who may use its port, whose number is known by now."""
+        settings = self._settings
+        verifier = CallVerifier(settings.secret, address_of(self.admin_url))
+        return Authorization(verifier, settings.people, has_open_metrics=settings.has_open_metrics)
+
     def start(self) -> None:
         """Listen, join, begin to load. Returns before everything is loaded. StateConflict when the name is taken by a
         live process.
         """
         warm_queries_soon()
         warm_decoding_soon()
-        authorization = Authorization(
-            CallVerifier(self._settings.secret, address_of(self.admin_url)), self._settings.people
-        )
         parts = ServerParts(
             self.instance,
             self.slots,
@@ -219,8 +224,9 @@ class Server:
             self._uploads,
             self._reingestions,
             self._settings.data_dir,
+            self.consumers.keys,
         )
-        self._http.start(build_app(parts, authorization))
+        self._http.start(build_app(parts, self._authorization()))
         # Before ``join``: in a new session states are written first, so that the node's return finds them.
         self._store.on_session(self._on_session)
         self._membership = join(

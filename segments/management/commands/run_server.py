@@ -65,6 +65,7 @@ def _settings(options: dict[str, Any]) -> ServerSettings:
         secret=settings.CLUSTER_SECRET,
         controller_url=wiring.own_url(),
         people=ServerPeople(settings.CLUSTER_NAME),
+        has_open_metrics=wiring.is_metrics_open(),
         max_segment_bytes=settings.MAX_UNPACKED_BYTES,
         segment_store_url="" if is_none(settings.SEGMENT_STORE_URL) else settings.SEGMENT_STORE_URL,
         deep_store_timeout_s=settings.DEEP_STORE_TIMEOUT_S,

@@ -15,6 +15,8 @@ from segments.dataplane.server.segment_lives import SegmentLives
 from segments.metrics.catalog import METRICS
 from segments.metrics.declared import SERVER
 from segments.metrics.exposition import RecordedValues, render
+from segments.store import paths
+from tests.dataplane.consuming.keyed_world import KeyedWorld
 from tests.dataplane.consuming_world import RT, ConsumingWorld
 from tests.dataplane.world import SECRET, poll
 from tests.signed import Signed
@@ -131,3 +133,41 @@ def test_lives_are_bounded_and_a_failed_step_says_why() -> None:
     assert (steps[-1]["kind"], steps[-1]["problem"]) == ("commit", "did not end")
     lives.forget(RT)
     assert lives.of(RT, 0) == []
+
+
+def test_the_keys_of_each_partition_are_counted(tmp_path: Path) -> None:
+    world = KeyedWorld(tmp_path)
+    try:
+        world.create_keyed({"upsertConfig": {"mode": "FULL"}})
+        world.start_server()
+        world.put(("a", 1, 1, False), ("b", 1, 2, False), ("a", 2, 3, False))
+        line = f'pinotadmin_upsert_primary_keys_count{{partition="0",table="{RT}"}}'
+        poll(lambda: metrics(world).get(line) == 2, what="two keys")
+        assert not any(name.startswith("pinotadmin_dedup_primary_keys_count") for name in metrics(world))
+    finally:
+        world.close()
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_figures_are_open_to_strangers_only_where_a_setting_says_so_and_nothing_else_is(
+    live: ConsumingWorld, is_open: bool
+) -> None:
+    server = live.start_server(has_open_metrics=is_open)
+
+    def status(path: str, **headers: str) -> int:
+        return httpx.get(f"{server.admin_url}{path}", headers=headers).status_code
+
+    assert status("/metrics") == (200 if is_open else 401)
+    assert status("/metrics", authorization="Basic d3Jvbmc6d3Jvbmc=") == 401
+    assert status("/tables") == status("/instance/diskUtilization") == 401
+
+
+def test_what_became_of_the_segments_of_a_table_is_forgotten_with_it(live: ConsumingWorld) -> None:
+    live.create_realtime()
+    server = live.start_server(drop_grace_s=0.1)
+    live.send(5)
+    live.exact(1)
+    url = f"{server.admin_url}/tables/{RT}/partitions/0/segmentLives"
+    assert len(httpx.get(url, auth=Signed(SECRET)).json()) == 1
+    live.store.delete(paths.ideal_state(RT))
+    poll(lambda: httpx.get(url, auth=Signed(SECRET)).json() == [], what="nothing to be known any more")

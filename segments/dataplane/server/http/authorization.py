@@ -8,7 +8,7 @@ import logging
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from segments.dataplane.server.http.routes import Need, ServerRoute
+from segments.dataplane.server.http.routes import METRICS, Need, ServerRoute
 from segments.domain.access.cluster_signature import is_signed
 from segments.errors import Forbidden, NotAuthenticated
 from segments.gateways.rate_limited_log import RateLimitedLog
@@ -68,10 +68,11 @@ class Caller:
 
 
 class Authorization:
-    """Decides about requests. ``in_thread`` runs what may block."""
+    """Decides about requests. ``has_open_metrics``: the figures may be read without credentials, and nothing else."""
 
-    def __init__(self, verifier: CallVerifier, people: People | None = None) -> None:
+    def __init__(self, verifier: CallVerifier, people: People | None = None, *, has_open_metrics: bool = False) -> None:
         self._verifier, self._people = verifier, people or Nobody()
+        self._has_open_metrics = has_open_metrics
 
     def needs_thread(self, route: ServerRoute, asked: Asked) -> bool:
         """Does ``admit`` ask about a person, which may block?"""
@@ -91,6 +92,8 @@ class Authorization:
         if is_signed(asked.authorization):
             return Caller(call=self._verified(asked, target))
         if not asked.authorization:
+            if self._has_open_metrics and route.endpoint == METRICS:
+                return Caller()
             raise NotAuthenticated("Credentials are missing.", remedy="Send HTTP Basic, or an API token as Bearer.")
         if route.need is Need.CLUSTER:
             raise Forbidden(

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 
+from segments.dataplane.primary_keys.server_keys import ServerKeys
 from segments.dataplane.server.consuming_info import ConsumingInfo
 from segments.dataplane.server.held.column_profiles import profile_segments, requested_segments
 from segments.dataplane.server.held.disk import disk_usage
@@ -49,6 +50,7 @@ class ServerParts:
     uploads: SegmentUploads
     reingestions: Reingestions
     data_dir: Path
+    keys: ServerKeys
 
 
 class Endpoints:
@@ -221,7 +223,8 @@ class Endpoints:
 
     async def metrics(self, _: Admitted) -> Response:
         """Prometheus text."""
-        page = await self._blocking(render_metrics, self._slots, self._parts.consuming, self._parts.runner.cache_bytes)
+        parts = self._parts
+        page = await self._blocking(render_metrics, self._slots, parts.consuming, parts.runner.cache_bytes, parts.keys)
         return Response(page, media_type=CONTENT_TYPE)
 
 

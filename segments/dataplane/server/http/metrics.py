@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from segments.dataplane.primary_keys.server_keys import ServerKeys
 from segments.dataplane.server.consuming_info import ConsumingInfo, PartitionState
 from segments.dataplane.server.held.slots import Slots
 from segments.metrics import servers
@@ -22,14 +23,17 @@ _OF_A_PARTITION: Final[tuple[tuple[Gauge, Callable[[PartitionState], float | Non
 _MOST_PARTITIONS: Final = 5_000
 
 
-def render_metrics(slots: Slots, consuming: ConsumingInfo, cache_bytes: Callable[[], int]) -> bytes:
+def render_metrics(slots: Slots, consuming: ConsumingInfo, cache_bytes: Callable[[], int], keys: ServerKeys) -> bytes:
     """Everything that a server shows. Blocks on streams, which are asked where they end."""
 
     def tables() -> list[tuple[str, ...]]:
         return [(table,) for table in slots.tables()]
 
     return render(
-        RecordedValues([SERVER], tables), HeldSegments(slots, cache_bytes), ConsumedPartitions(slots, consuming)
+        RecordedValues([SERVER], tables),
+        HeldSegments(slots, cache_bytes),
+        ConsumedPartitions(slots, consuming),
+        PrimaryKeys(slots, keys),
     )
 
 
@@ -73,3 +77,22 @@ class ConsumedPartitions(Collector):
                 if value is not None:
                     family.add_metric([table, str(state.partition)], value)
             yield family
+
+
+class PrimaryKeys(Collector):
+    """How many keys each partition of an upsert or dedup table has on this server."""
+
+    def __init__(self, slots: Slots, keys: ServerKeys) -> None:
+        self._slots, self._keys = slots, keys
+
+    def collect(self) -> Iterator[Family]:
+        """One line per partition. Waits for a table whose keys are changing."""
+        upsert, dedup = servers.UPSERT_KEYS.family(), servers.DEDUP_KEYS.family()
+        shown = 0
+        for table in self._slots.tables():
+            keys = self._keys.known(table)
+            for partition, count in sorted(keys.counts().items()) if keys is not None else ():
+                if shown < _MOST_PARTITIONS and keys is not None:
+                    (upsert if keys.rules.masks_rows else dedup).add_metric([table, str(partition)], count)
+                    shown += 1
+        yield from (upsert, dedup)

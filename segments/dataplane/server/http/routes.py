@@ -24,6 +24,8 @@ class Need(StrEnum):
     OPERATE = "operate"
 
 
+#: The endpoint that an operator may open to everybody.
+METRICS: Final = "metrics"
 #: Bytes of a body where none is needed, and of one that names segments.
 _NO_BODY: Final = 64 << 10
 _MANY_NAMES: Final = 64 << 20
@@ -69,5 +71,5 @@ ROUTES: Final = (
     ServerRoute("GET", "/tables/{table}/size", Need.READ, "size"),
     ServerRoute("GET", "/tables/{table}/errors", Need.READ, "errors"),
     ServerRoute("GET", "/instance/diskUtilization", Need.READ, "disk"),
-    ServerRoute("GET", "/metrics", Need.READ, "metrics"),
+    ServerRoute("GET", "/metrics", Need.READ, METRICS),
 )
