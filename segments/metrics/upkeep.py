@@ -21,6 +21,10 @@ PASS_TABLES: Final = Counter(
     _BY,
 )  # fmt: skip
 PASS_SECONDS: Final = Histogram("periodic_task_seconds", "Time of a pass over one table.", ("task",), shown_by=_BY)
+REBALANCES: Final = Counter(
+    "rebalances", "Rebalances of embedded clusters, by what became of them: begun, done, failed or stopped.",
+    (*OF_TABLE, "outcome"),
+)  # fmt: skip
 CHANGES: Final = Counter(
     "changes", "Changes on record (audit), by action and outcome: done, refused or failed.", ("action", "outcome")
 )

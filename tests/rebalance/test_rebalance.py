@@ -12,6 +12,7 @@ from segments.domain.rebalance.job import Status
 from segments.domain.rebalance.options import Options
 from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.errors import InvalidInput, NotFound, StateConflict
+from segments.metrics.declared import RECORDED
 from segments.models import AuditEvent
 from segments.names import TableName
 from segments.services.core.context import Actor
@@ -193,3 +194,22 @@ def test_a_step_of_one_who_died_is_taken_by_another(world: Spread) -> None:
     job = world.newest()
     assert job is not None
     assert job.status is Status.DONE
+
+
+def test_rebalances_are_counted_by_what_became_of_them(world: Spread) -> None:
+    def counts() -> dict[str, float]:
+        outcomes = ("begun", "done", "failed", "stopped")
+        labels = [{"cluster": "test", "table": TABLE.typed, "outcome": outcome} for outcome in outcomes]
+        name = "pinotadmin_rebalances_total"
+        return {one["outcome"]: RECORDED.get_sample_value(name, one) or 0.0 for one in labels}
+
+    before = counts()
+    rebalance.preview(world.ctx, TABLE, Options())
+    rebalance.start(world.ctx, TABLE, Options(), actor=ANN)
+    assert rebalance.stop(world.ctx, TABLE, actor=ANN)
+    rebalance.start(world.ctx, TABLE, Options(), actor=ANN)
+    world.finish()
+    rebalance.start(world.ctx, TABLE, Options(), actor=ANN)  # nothing is left to move
+    advance(world.ctx, TABLE)
+    grown = {outcome: count - before[outcome] for outcome, count in counts().items()}
+    assert grown == {"begun": 2, "done": 1, "failed": 0, "stopped": 1}

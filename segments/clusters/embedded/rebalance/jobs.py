@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from segments.clusters.embedded.rebalance.observed import RECORDS, Observed, observe
 from segments.clusters.embedded.rebalance.plan import Planned, make_plan
@@ -22,6 +23,7 @@ from segments.domain.rebalance.job import Job, Jobs, Status, Who
 from segments.domain.rebalance.options import Options
 from segments.domain.rebalance.step import Step, next_step, stopped, waiting_for
 from segments.errors import NotFound, StateConflict
+from segments.metrics import upkeep as metrics
 from segments.names import TableName, split_table_name
 from segments.services.core.context import Actor, Context
 from segments.services.jobs.job_lock import sole_worker
@@ -31,6 +33,9 @@ from segments.store.base import Write
 from segments.store.update import update_transaction
 
 log = logging.getLogger(__name__)
+
+#: What became of a rebalance, as it is counted.
+_OUTCOMES: Final = {Status.DONE: "done", Status.CANCELLED: "stopped"}
 
 
 def preview(ctx: Context, table: TableName, options: Options, *, has_checks: bool) -> Result:
@@ -46,6 +51,7 @@ def start(ctx: Context, table: TableName, options: Options, actor: Actor) -> Res
     planned = begun.planned[0]
     result = _answer(begun.job_id, planned.plan, options, UNDER_WAY.format(begun.job_id), Status.IN_PROGRESS)
     if result.status is Status.IN_PROGRESS:
+        metrics.REBALANCES.add(ctx.cluster, table.typed, "begun")
         send_force_commit(ctx, planned.seen.ideal, planned.commits)
     return result
 
@@ -134,16 +140,19 @@ def stop(ctx: Context, table: TableName, actor: Actor) -> list[str]:
 def _write(ctx: Context, table: TableName, decide: Callable[[Job, Observed], Step | None]) -> Job | None:
     """Write the step that is decided for the running job; None of it when none runs, or none can be taken."""
     result: list[Job | None] = [None]
+    decided: list[Job] = []
 
     def attempt() -> Sequence[Write] | None:
         seen = observe(ctx, table)
         result[:] = [seen.jobs.newest]
         if seen.jobs.running is None or (step := decide(seen.jobs.running, seen)) is None:
             return None
-        result[:] = [step.job]
+        result[:] = decided[:] = [step.job]
         return [seen.write_jobs(seen.jobs.having(step.job)), *seen.write_ideal(step.ideal)]
 
     update_transaction(ctx.store, attempt)
+    if decided and decided[0] == result[0] and not decided[0].is_open:
+        metrics.REBALANCES.add(ctx.cluster, table.typed, _OUTCOMES.get(decided[0].status, "failed"))
     return result[0]
 
 
