@@ -16,7 +16,7 @@ from typing import Final
 #: Control-plane processes of one machine share their values through files in this folder (``shared_values``).
 SHARED_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 if os.environ.get(SHARED_FOLDER):
-    Path(os.environ[SHARED_FOLDER]).mkdir(parents=True, exist_ok=True)
+    Path(os.environ[SHARED_FOLDER]).mkdir(parents=True, exist_ok=True, mode=0o700)
 
 # after the folder is there: the library decides by the variable where values are kept
 import prometheus_client  # noqa: E402
@@ -24,8 +24,11 @@ from prometheus_client import CollectorRegistry  # noqa: E402
 from prometheus_client.core import GaugeMetricFamily  # noqa: E402
 from prometheus_client.core import Metric as Family  # noqa: E402
 
+from segments.metrics.private_file import keep_values_private  # noqa: E402
+
 __all__ = ["Counter", "Family", "Gauge", "Histogram", "Metric"]
 
+keep_values_private()
 prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call] # the library lacks the annotation
 
 PREFIX: Final = "pinotadmin_"

@@ -15,6 +15,8 @@ from typing import Final
 
 from prometheus_client.mmap_dict import MmapedDict
 
+from segments.metrics.private_file import open_private
+
 #: Beyond so many files those of processes that are gone are folded.
 MOST_FILES: Final = 64
 #: In the place of a process id: no process has it.
@@ -24,7 +26,7 @@ _GONE: Final = "0"
 @contextmanager
 def reading(folder: Path) -> Iterator[None]:
     """While the block reads, nothing is folded; what has become too much is folded first."""
-    with (folder / ".lock").open("a") as lock:
+    with open_private(folder / ".lock", "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if len(files := list(folder.glob("*.db"))) > MOST_FILES:
             _fold([file for file in files if not _lives(_pid(file))])

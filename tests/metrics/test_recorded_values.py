@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -104,3 +105,4 @@ def test_files_of_many_processes_that_are_gone_are_folded_into_one_and_nothing_i
     assert page.count(FAILURES + '{table="t_REALTIME"} 100.0') == 2
     assert page.count('pinotadmin_segment_build_seconds_count{table="t_REALTIME"} 100.0') == 2
     assert len(list(folder.glob("*.db"))) <= 4
+    assert {stat.S_IMODE(file.stat().st_mode) & 0o077 for file in (folder, *folder.iterdir())} == {0}
