@@ -81,6 +81,13 @@ class ZooKeeperProcess:
         """End it in an orderly way."""
         self._end(signal.SIGTERM)
 
+    def freeze(self) -> None:
+        """SIGSTOP, and wait until every thread of it stands still: some run on for a moment after the signal."""
+        os.kill(self.pid, signal.SIGSTOP)
+        wait_until(
+            lambda: set(_thread_states(self.pid)) == {"T"}, 10.0, "the ZooKeeper that was stopped", every_s=0.001
+        )
+
     def restart(self) -> None:
         """kill -9, then start on the same data and port."""
         self.kill()
@@ -110,3 +117,10 @@ def start_zookeeper(data_dir: Path, **more: Any) -> ZooKeeperProcess:
     zookeeper = ZooKeeperProcess(data_dir, free_port(), **more)
     zookeeper.start()
     return zookeeper
+
+
+def _thread_states(pid: int) -> Iterator[str]:
+    """The state letter of each thread, as the kernel shows it."""
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(FileNotFoundError):  # it ended
+            yield (thread / "stat").read_text().rpartition(")")[2].split()[0]

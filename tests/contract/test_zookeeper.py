@@ -110,7 +110,7 @@ def test_an_update_whose_reply_never_came_is_not_applied_twice(own: ZooKeeperPro
     def falls_silent(found) -> ZNRecord:
         decisions.append(found)
         if len(decisions) == 1:
-            os.kill(own.pid, signal.SIGSTOP)
+            own.freeze()
             awakening.start()
         return count(found)
 
@@ -122,7 +122,7 @@ def test_an_update_whose_reply_never_came_is_not_applied_twice(own: ZooKeeperPro
 def test_a_single_write_whose_reply_never_came_is_unknown(own: ZooKeeperProcess, store: ZooKeeperStore):
     update_record(store, "/n", count)
     store._patience = 0.2
-    os.kill(own.pid, signal.SIGSTOP)
+    own.freeze()
     try:
         with pytest.raises(OutcomeUnknown, match="/n"):
             store.replace("/n", ZNRecord("n", {"n": "2"}), 0)

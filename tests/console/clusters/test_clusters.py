@@ -30,7 +30,7 @@ def prod(world: World, tmp_path: Path, db: None) -> Iterator[PinotCluster]:
     that name, too.
     """
     pinot = PinotCluster(tmp_path / "prod")
-    pinot.inside.upload("a")
+    pinot.inside.upload("a", "theirs")
     row = Cluster.objects.create(
         name="prod",
         kind="pinot",
