@@ -323,7 +323,7 @@ CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = pools.PASSES.queue
 #: By name, since it needs the models; limits are set where tasks are made (segments/tasks.py).
-CELERY_TASK_ROUTES = "segments.services.upkeep.declared:route"
+CELERY_TASK_ROUTES = "segments.services.upkeep.periodic_passes:route"
 #: Seconds; a lost worker's tasks are given back after the first, checked every second.
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 3600,

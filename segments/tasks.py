@@ -1,8 +1,8 @@
 """Celery tasks: each takes names, builds the context, and calls one use case.
 
-The periodic ones are made from their declarations (``services.upkeep.declared``). None overlaps itself unless it says
-so: a run that finds the one before still at work does nothing. What is scheduled is done on the own cluster in the task
-itself, and handed to the workers for each Pinot cluster: a slow one keeps two slots at most, and never the own
+The periodic ones are made from their declarations (``services.upkeep.periodic_passes``). None overlaps itself unless it
+says so: a run that finds the one before still at work does nothing. What is scheduled is done on the own cluster in the
+task itself, and handed to the workers for each Pinot cluster: a slow one keeps two slots at most, and never the own
 cluster's tasks.
 """
 
@@ -34,8 +34,8 @@ from segments.services.jobs.time_limit import TimeIsUp, within
 from segments.services.push import push_session
 from segments.services.replacement.ends import end_jobs
 from segments.services.upkeep import passes
-from segments.services.upkeep.declared import DECLARED
 from segments.services.upkeep.periodic import ClusterPass, OncePass, Periodic
+from segments.services.upkeep.periodic_passes import DECLARED
 
 log = logging.getLogger(__name__)
 #: Seconds that one task stays with a background end.

@@ -6,7 +6,7 @@ from typing import Final
 
 # importing a capability declares its metrics
 from segments.metrics import consumption, installation, replacement, servers, tables, upkeep
-from segments.metrics.declared import DECLARED, Metric
+from segments.metrics.metric_kinds import DECLARED, Metric
 
 CAPABILITIES: Final = (tables, consumption, replacement, upkeep, installation, servers)
 METRICS: Final[tuple[Metric, ...]] = tuple(DECLARED.values())

@@ -16,7 +16,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from segments.metrics.catalog import METRICS
-from segments.metrics.declared import (
+from segments.metrics.metric_kinds import (
     OF_TABLE,
     OTHER,
     RECORDED,

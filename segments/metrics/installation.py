@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from segments.metrics.declared import CLUSTER, MIRROR, WEB, Counter, Gauge, Histogram
+from segments.metrics.metric_kinds import CLUSTER, MIRROR, WEB, Counter, Gauge, Histogram
 
 _BY: Final = (WEB,)
 

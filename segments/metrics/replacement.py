@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from segments.metrics.declared import OF_TABLE, WEB, Counter, Gauge, Histogram
+from segments.metrics.metric_kinds import OF_TABLE, WEB, Counter, Gauge, Histogram
 
 REPLACEMENTS: Final = Counter(
     "segment_replacements", "Steps of the replacement protocol that were done, by step: start, end or revert.",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from segments.metrics.declared import SERVER, TABLE, Counter, Gauge, Histogram
+from segments.metrics.metric_kinds import SERVER, TABLE, Counter, Gauge, Histogram
 
 _PARTITION: Final = (TABLE, "partition")
 

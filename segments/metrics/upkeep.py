@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from segments.metrics.declared import OF_TABLE, WEB, WORKER, Counter, Histogram
+from segments.metrics.metric_kinds import OF_TABLE, WEB, WORKER, Counter, Histogram
 
 _BY: Final = (WEB, WORKER)
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from segments.domain.jobs.workers.pools import POOLS, PUSHES, Pool
 from segments.errors import InvalidInput
-from segments.metrics.declared import SHARED_FOLDER
+from segments.metrics.metric_kinds import SHARED_FOLDER
 from segments.names import instance_name
 from segments.processes.child import ChildSpec, Timing
 from segments.processes.child_run import Command

@@ -13,7 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 from segments.clusters.embedded.engine.lineage import EmbeddedLineageEngine
 from segments.errors import Unavailable
 from segments.metrics.catalog import METRICS
-from segments.metrics.declared import SERVER
+from segments.metrics.metric_kinds import SERVER
 from segments.models import Cluster, LagSample
 from segments.services.metrics.installation import WorkerStates
 from segments.services.metrics.page import control_page

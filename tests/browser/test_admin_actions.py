@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from segments.services.realtime import consumption
-from segments.services.upkeep.declared import DECLARED
+from segments.services.upkeep.periodic_passes import DECLARED
 from segments.services.upkeep.schedules import ensure_schedules
 from tests.factories import PASSWORD, make_user
 from tests.services.realtime_world import ANN, RealtimeWorld

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from segments.metrics.catalog import CAPABILITIES, METRICS
-from segments.metrics.declared import Histogram, Metric
+from segments.metrics.metric_kinds import Histogram, Metric
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs/metrics.md"

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from segments.metrics.catalog import METRICS
-from segments.metrics.declared import DECLARED
+from segments.metrics.metric_kinds import DECLARED
 from tests.metrics.document import DOCUMENT, ROOT, names_in, rules, with_lists
 
 DASHBOARD = json.loads((ROOT / "monitoring/dashboard.json").read_text())

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from segments.metrics import declared, servers
-from segments.metrics.declared import MOST_TABLES, OTHER, SERVER
+from segments.metrics import metric_kinds as declared
+from segments.metrics import servers
 from segments.metrics.exposition import RecordedValues, render
+from segments.metrics.metric_kinds import MOST_TABLES, OTHER, SERVER
 
 FAILURES = "pinotadmin_segment_build_failures_total"
 

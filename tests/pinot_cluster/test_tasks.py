@@ -23,7 +23,7 @@ from segments.names import TableName
 from segments.services.core.context import SYSTEM, Actor, Context
 from segments.services.jobs import queue
 from segments.services.upkeep import passes
-from segments.services.upkeep.declared import DECLARED
+from segments.services.upkeep.periodic_passes import DECLARED
 from segments.store.memory import MemoryStore
 from segments.store.on_pinot.overlay import OverlayStore
 from tests.pinot_cluster.fake_rest import FakePinot, controller

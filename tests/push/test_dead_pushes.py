@@ -14,7 +14,7 @@ from segments.models import Push
 from segments.services.core.context import Limits
 from segments.services.push.pushes import resume_lost
 from segments.services.replacement import entry_reaper
-from segments.services.upkeep.declared import DECLARED
+from segments.services.upkeep.periodic_passes import DECLARED
 from tests.faults.faulty import Cut
 from tests.push.pushing import PushWorld
 from tests.services.world import TABLE

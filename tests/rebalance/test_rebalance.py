@@ -12,7 +12,7 @@ from segments.domain.rebalance.job import Status
 from segments.domain.rebalance.options import Options
 from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.errors import InvalidInput, NotFound, StateConflict
-from segments.metrics.declared import RECORDED
+from segments.metrics.metric_kinds import RECORDED
 from segments.models import AuditEvent
 from segments.names import TableName
 from segments.services.core.context import Actor

@@ -13,7 +13,7 @@ from segments import tasks
 from segments.domain.jobs.workers.pools import LONG_SLOTS, ON_DEMAND, PASSES, POOLS, PUSHES, REPAIRS
 from segments.domain.jobs.workers.state import Running, Seen, judge
 from segments.services.upkeep import passes
-from segments.services.upkeep.declared import CONSUMPTION, DECLARED, rules
+from segments.services.upkeep.periodic_passes import CONSUMPTION, DECLARED, rules
 from segments.services.upkeep.schedules import ensure_schedules
 
 NOW = 1_000_000_000

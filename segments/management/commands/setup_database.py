@@ -26,7 +26,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Migrate when needed, then make sure of the user and the schedules."""
         # Imported here: the service needs the applications to be loaded.
-        from segments.services.upkeep.declared import DECLARED
+        from segments.services.upkeep.periodic_passes import DECLARED
         from segments.services.upkeep.schedules import ensure_schedules
 
         if has_pending_migrations():

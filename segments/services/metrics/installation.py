@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from segments.domain.jobs.workers.state import PoolState
 from segments.metrics import installation as metrics
-from segments.metrics.declared import Family
 from segments.metrics.exposition import Collector
+from segments.metrics.metric_kinds import Family
 from segments.models import AlertDelivery, Cluster, Finding
 
 

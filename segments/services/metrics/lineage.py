@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from segments.domain.replacement.lineage import State
 from segments.metrics import replacement as metrics
-from segments.metrics.declared import Family
 from segments.metrics.exposition import Collector
+from segments.metrics.metric_kinds import Family
 from segments.models import LineageEntry
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from segments.metrics.declared import CONTROL
 from segments.metrics.exposition import Collector, RecordedValues, render
+from segments.metrics.metric_kinds import CONTROL
 from segments.services.metrics.installation import ClusterStates, FindingCounts
 from segments.services.metrics.lineage import LineageStates
 from segments.services.metrics.partitions import MissingConsumers, PartitionLags

@@ -10,8 +10,8 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 from segments.metrics import consumption as metrics
-from segments.metrics.declared import MOST_TABLES, Family
 from segments.metrics.exposition import Collector
+from segments.metrics.metric_kinds import MOST_TABLES, Family
 from segments.models import LagSample, Segment, Table
 from segments.names import REALTIME
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from segments.metrics import tables as metrics
-from segments.metrics.declared import MOST_TABLES, Family, Gauge
 from segments.metrics.exposition import Collector
+from segments.metrics.metric_kinds import MOST_TABLES, Family, Gauge
 from segments.models import Table
 from segments.names import REALTIME
 

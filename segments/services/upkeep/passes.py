@@ -18,8 +18,8 @@ from segments.secret_texts import mask_text
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.jobs.table_passes import pass_lock
-from segments.services.upkeep.declared import table_passes
 from segments.services.upkeep.periodic import TablePass
+from segments.services.upkeep.periodic_passes import table_passes
 from segments.services.upkeep.validation import keep_findings
 from segments.store import paths
 

@@ -1,4 +1,4 @@
-"""What a declaration of a periodic pass says; the declarations themselves are in ``declared.py``."""
+"""What a declaration of a periodic pass says; the declarations themselves are in ``periodic_passes.py``."""
 
 from __future__ import annotations
 

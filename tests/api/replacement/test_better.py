@@ -14,7 +14,7 @@ from segments.services.replacement import entry_reaper
 from segments.services.segments import deletion
 from segments.services.segments.deletion_queue import read_queue
 from segments.services.upkeep import retention
-from segments.services.upkeep.declared import DECLARED
+from segments.services.upkeep.periodic_passes import DECLARED
 from segments.store import paths
 from tests.api.cluster import TABLE, ApiCluster
 from tests.api.replacement.test_lineage import end, replaced, start

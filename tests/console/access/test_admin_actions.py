@@ -19,7 +19,7 @@ from segments.mirror.cluster_follower import ClusterFollower
 from segments.models import AuditEvent, Cluster, ConsumingSegment, LineageEntry, PassRun, Table
 from segments.services.realtime import consumption
 from segments.services.replacement.protocol import end_replace, start_replace
-from segments.services.upkeep.declared import DECLARED
+from segments.services.upkeep.periodic_passes import DECLARED
 from segments.services.upkeep.schedules import ensure_schedules
 from tests.console.conftest import logged_in
 from tests.factories import CLUSTER, make_table, make_user

@@ -13,8 +13,8 @@ from segments.dataplane.server.consuming.decisions import State
 from segments.dataplane.server.held.downloads import Downloads
 from segments.dataplane.server.segment_lives import SegmentLives
 from segments.metrics.catalog import METRICS
-from segments.metrics.declared import SERVER
 from segments.metrics.exposition import RecordedValues, render
+from segments.metrics.metric_kinds import SERVER
 from segments.store import paths
 from tests.dataplane.consuming.keyed_world import KeyedWorld
 from tests.dataplane.consuming_world import RT, ConsumingWorld

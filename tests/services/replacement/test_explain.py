@@ -23,7 +23,7 @@ from segments.services.replacement.explain import Explanation, explain_entry
 from segments.services.replacement.pins import pin_entry
 from segments.services.replacement.protocol import end_replace, revert_replace, start_replace
 from segments.services.segments.deletion import delete_segments
-from segments.services.upkeep.declared import DECLARED
+from segments.services.upkeep.periodic_passes import DECLARED
 from segments.services.upkeep.schedules import ensure_schedules
 from segments.store import paths
 from tests.services.replacement.either_cluster import SimulatedCluster

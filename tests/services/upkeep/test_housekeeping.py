@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from segments.models import AuditEvent, Finding, PassRun, Push
 from segments.services.upkeep import housekeeping
-from segments.services.upkeep.declared import DECLARED
+from segments.services.upkeep.periodic_passes import DECLARED
 from segments.tasks import SCHEDULED
 
 pytestmark = pytest.mark.django_db

@@ -9,8 +9,8 @@ from segments.dataplane.primary_keys.server_keys import ServerKeys
 from segments.dataplane.server.consuming_info import ConsumingInfo, PartitionState
 from segments.dataplane.server.held.slots import Slots
 from segments.metrics import servers
-from segments.metrics.declared import SERVER, Family, Gauge
 from segments.metrics.exposition import Collector, RecordedValues, render
+from segments.metrics.metric_kinds import SERVER, Family, Gauge
 
 _OF_A_PARTITION: Final[tuple[tuple[Gauge, Callable[[PartitionState], float | None]], ...]] = (
     (servers.INGESTION_DELAY, lambda state: state.behind_s),

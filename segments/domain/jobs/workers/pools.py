@@ -56,8 +56,8 @@ POOLS: Final = (PUSHES, REPAIRS, PASSES, VALIDATION)
 LONG_SLOTS: Final = 4
 PINOT_SLOTS: Final = 2
 
-#: What runs on demand; what is scheduled is in ``services.upkeep.declared``. A redelivered task must not meet itself:
-#: limits stay below the queue's visibility timeout of an hour, but for pushes, whose lease sees to that.
+#: What runs on demand; what is scheduled is in ``services.upkeep.periodic_passes``. A redelivered task must not meet
+#: itself: limits stay below the queue's visibility timeout of an hour, but for pushes, whose lease sees to that.
 ON_DEMAND: Final[dict[str, TaskRule]] = {
     "run_push": TaskRule(PUSHES, 6 * 3600),
     "run_periodic": TaskRule(REPAIRS, 1800),
