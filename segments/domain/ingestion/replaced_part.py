@@ -1,0 +1,85 @@
+"""Which part of a table a run replaces: a time range, or the segments of a set of files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from segments.domain.formats.whole_number import whole_number
+from segments.domain.ingestion.task_keys import Problem
+from segments.domain.push.path_pattern import parse_pattern
+from segments.errors import InvalidInput
+from segments.names import shown
+
+_TIMES: Final = ("replaceFrom", "replaceUntil")
+
+
+@dataclass(frozen=True)
+class Selector:
+    """Segments with rows in [``from_ms``, ``until_ms``) by the table's time column, or segments of files that match
+    ``files`` (a pattern as of ``includeFileNamePattern``). Exactly one of the two kinds is given.
+    """
+
+    from_ms: int | None = None
+    until_ms: int | None = None
+    files: str | None = None
+
+    @property
+    def is_time_range(self) -> bool:
+        """Else it is a set of files."""
+        return self.from_ms is not None
+
+
+def read_selector(given: Mapping[str, str]) -> Selector | None:
+    """The selector of a task's keys; None: none is set. Only for keys without ``selector_problems``."""
+    if given.get("replaceFiles"):
+        return Selector(files=given["replaceFiles"])
+    if any(key in given for key in _TIMES):
+        return Selector(_time_ms(given["replaceFrom"]), _time_ms(given["replaceUntil"]))
+    return None
+
+
+def selector_problems(given: Mapping[str, str]) -> list[Problem]:
+    """What is wrong with the keys that name the replaced part."""
+    found = []
+    times = {key: given[key] for key in _TIMES if key in given}
+    for key, text in times.items():
+        if _time_ms(text) is None:
+            what = f"'{key}' must be a date, a time or epoch milliseconds, not '{shown(text)}'"
+            found.append(_wrong(key, what, "Write it as 2026-01-31, 2026-01-31T12:00:00Z or 1769860800000."))
+    if len(times) == 1:
+        other = next(key for key in _TIMES if key not in times)
+        found.append(_wrong(other, f"'{other}' is missing next to '{next(iter(times))}'", "Give both ends."))
+    elif (
+        len(times) == 2
+        and not found
+        and (_time_ms(times["replaceFrom"]) or 0) >= (_time_ms(times["replaceUntil"]) or 0)
+    ):
+        found.append(_wrong("replaceUntil", "'replaceUntil' is not later than 'replaceFrom'", "Exchange them."))
+    if given.get("replaceFiles"):
+        if times:
+            what = "'replaceFiles' and a time range exclude one another"
+            found.append(_wrong("replaceFiles", what, "Give one of them."))
+        try:
+            parse_pattern(given["replaceFiles"])
+        except InvalidInput as error:
+            found.append(_wrong("replaceFiles", error.message.rstrip("."), error.remedy))
+    return found
+
+
+def _wrong(key: str, what: str, remedy: str) -> Problem:
+    return Problem(key, what, remedy, is_wrong=True)
+
+
+def _time_ms(text: str) -> int | None:
+    """Epoch milliseconds of a date, a time (UTC unless it says otherwise) or a number of milliseconds."""
+    number = whole_number(text.strip())
+    if number is not None:
+        return number
+    try:
+        time = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)

@@ -1,0 +1,274 @@
+"""A file ingestion session and its files as values, and how both are written down.
+
+A session extends over triggers: files that failed are read again at the next one, finished ones never. What it is
+stands in a znode, the files in a manifest next to the staged segments.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Final
+
+from segments.domain.formats.znrecord import ZNRecord
+
+#: Runs that a session's record keeps, newest last; names of segments that stand in the record itself.
+MOST_RUNS: Final = 50
+MOST_LISTED: Final = 200
+
+
+class SessionState(StrEnum):
+    """INIT: planned. IN_PROGRESS: files are being ingested, or some failed and wait for the next trigger. SWITCH:
+    everything is staged, and queries are being switched. DONE: all is visible. There is no failed state: what is not
+    DONE can be tried again.
+    """
+
+    INIT = "INIT"
+    IN_PROGRESS = "IN_PROGRESS"
+    SWITCH = "SWITCH"
+    DONE = "DONE"
+
+
+class FileState(StrEnum):
+    """PENDING and RUNNING: to be read in this run. BUILT: staged and hidden. DONE: visible. FAILED: waits for the next
+    trigger. DROPPED: left the input, nothing of it is ingested. SKIPPED: unreadable, and the task says to leave it.
+    """
+
+    PENDING = "PENDING"
+    RUNNING = "RUNNING"
+    BUILT = "BUILT"
+    DONE = "DONE"
+    FAILED = "FAILED"
+    DROPPED = "DROPPED"
+    SKIPPED = "SKIPPED"
+
+
+#: States in which a file still has to be read in this run, and in which nothing more happens to it.
+OPEN: Final = frozenset({FileState.PENDING, FileState.RUNNING})
+FINISHED: Final = frozenset({FileState.BUILT, FileState.DONE, FileState.DROPPED, FileState.SKIPPED})
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What says whether a file is still the same: ``mtime_ns`` of its last change, ``size`` in bytes, and the store's
+    ``etag`` where it has one.
+    """
+
+    mtime_ns: int
+    size: int
+    etag: str = ""
+
+
+@dataclass(frozen=True)
+class FileRecord:
+    """One file of a session. ``fingerprint`` is that of the bytes that were read, or are to be.
+
+    ``ordinals`` are the staged parts with its rows, ``segments`` their names. ``line`` is where ``error`` was found, if
+    that is known. ``bad_rows`` were left out.
+    """
+
+    uri: str
+    fingerprint: Fingerprint
+    state: FileState = FileState.PENDING
+    segments: tuple[str, ...] = ()
+    ordinals: tuple[int, ...] = ()
+    rows: int = 0
+    bytes: int = 0
+    attempts: int = 0
+    error: str = ""
+    line: int | None = None
+    bad_rows: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for the manifest."""
+        print_ = self.fingerprint
+        body = {"uri": self.uri, "mtime": print_.mtime_ns, "size": print_.size, "state": self.state.value}
+        extra = {"etag": print_.etag, **{k: v for k, v in asdict(self).items() if k not in _APART}}
+        return body | {k: list(v) if isinstance(v, tuple) else v for k, v in extra.items() if v}
+
+
+_APART: Final = ("uri", "fingerprint", "state")
+
+
+def file_from_json(body: Mapping[str, Any]) -> FileRecord:
+    """Back from ``FileRecord.to_json``."""
+    return FileRecord(
+        body["uri"],
+        Fingerprint(body["mtime"], body["size"], body.get("etag", "")),
+        FileState(body["state"]),
+        tuple(body.get("segments", ())),
+        tuple(body.get("ordinals", ())),
+        body.get("rows", 0),
+        body.get("bytes", 0),
+        body.get("attempts", 0),
+        body.get("error", ""),
+        body.get("line"),
+        body.get("bad_rows", 0),
+    )
+
+
+@dataclass(frozen=True)
+class Run:
+    """One trigger's work on a session: its task, when it began (epoch ms), and how many files it finished and lost."""
+
+    number: int
+    task: str
+    start_ms: int
+    ok: int = 0
+    failed: int = 0
+
+    @property
+    def text(self) -> str:
+        """As it stands in the record."""
+        return f"{self.number}|{self.task}|{self.start_ms}|{self.ok}/{self.failed}"
+
+
+def run_from_text(text: str) -> Run:
+    """Back from ``Run.text``. Raises ValueError."""
+    number, task, start, counts = text.split("|")
+    ok, failed = counts.split("/")
+    return Run(int(number), task, int(start), int(ok), int(failed))
+
+
+@dataclass(frozen=True)
+class FileCounts:
+    """How many files of a session are in which state; ``done`` are those that need nothing more but the switch."""
+
+    total: int = 0
+    done: int = 0
+    failed: int = 0
+    pending: int = 0
+    dropped: int = 0
+
+
+def count(files: Iterable[FileRecord]) -> FileCounts:
+    """The counts of a session's files; dropped ones are not part of the total."""
+    found = Counter(f.state for f in files)
+    dropped = found[FileState.DROPPED]
+    done = found[FileState.BUILT] + found[FileState.DONE] + found[FileState.SKIPPED]
+    pending = found[FileState.PENDING] + found[FileState.RUNNING]
+    return FileCounts(sum(found.values()) - dropped, done, found[FileState.FAILED], pending, dropped)
+
+
+@dataclass(frozen=True)
+class IngestionSession:
+    """One session as its znode has it. Times are epoch milliseconds.
+
+    ``task``: the run under way; empty: none is, and the session waits for a trigger. ``owner`` holds the lease until
+    ``lease_until_ms``; only it writes. ``entry_id``: the lineage entry of the switch; empty before. ``segments_from``
+    and ``segments_to`` are frozen at SWITCH. ``manifest_version`` counts manifests, ``manifest_uri`` is the newest
+    one. ``consistent``: all files appear at once, at SWITCH. ``error`` is why the last run did not come to its end.
+    """
+
+    id: str
+    state: SessionState
+    mode: str
+    swap: bool
+    consistent: bool
+    start_ms: int
+    config_hash: str
+    input_dir: str
+    triggered_by: str
+    retry_count: int = 0
+    max_retries: int = 0
+    updated_ms: int = 0
+    end_ms: int | None = None
+    end_reason: str = ""
+    task: str = ""
+    entry_id: str = ""
+    owner: str = ""
+    lease_until_ms: int = 0
+    counts: FileCounts = field(default_factory=FileCounts)
+    manifest_uri: str = ""
+    manifest_version: int = 0
+    segments_from: tuple[str, ...] = ()
+    segments_to: tuple[str, ...] = ()
+    rows: int = 0
+    bytes: int = 0
+    error: str = ""
+    cancelled_by: str = ""
+    runs: tuple[Run, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        """Something is left to do, by a worker or a trigger."""
+        return self.state is not SessionState.DONE and not self.end_reason
+
+    @property
+    def is_running(self) -> bool:
+        """A run is under way, whether its worker lives or not."""
+        return self.is_open and bool(self.task)
+
+    def held_by(self, owner: str, now_ms: int) -> bool:
+        """Does this owner hold the lease now?"""
+        return self.owner == owner and now_ms < self.lease_until_ms
+
+    def changed(self, now_ms: int, **fields: Any) -> IngestionSession:
+        """A copy with other fields, written down now."""
+        return replace(self, updated_ms=now_ms, **fields)
+
+
+def to_record(session: IngestionSession) -> ZNRecord:
+    """The znode. Lists of more than ``MOST_LISTED`` names stand in the manifest only."""
+    counts = session.counts
+    simple = {
+        "state": session.state.value, "retryCount": str(session.retry_count), "maxRetries": str(session.max_retries),
+        "mode": session.mode, "swap": _flag(session.swap), "consistent": _flag(session.consistent),
+        "startTimeMs": str(session.start_ms), "lastUpdateTimeMs": str(session.updated_ms),
+        "endTimeMs": "" if session.end_ms is None else str(session.end_ms), "endReason": session.end_reason,
+        "triggeredBy": session.triggered_by, "currentTaskName": session.task, "lineageEntryId": session.entry_id,
+        "configHash": session.config_hash, "inputDirURI": session.input_dir, "leaseOwner": session.owner,
+        "leaseExpiryMs": str(session.lease_until_ms), "numFilesTotal": str(counts.total),
+        "numFilesDone": str(counts.done), "numFilesFailed": str(counts.failed), "numFilesPending": str(counts.pending),
+        "numFilesDropped": str(counts.dropped), "manifestUri": session.manifest_uri,
+        "manifestVersion": str(session.manifest_version), "numSegmentsFrom": str(len(session.segments_from)),
+        "numSegmentsTo": str(len(session.segments_to)), "rows": str(session.rows), "bytes": str(session.bytes),
+        "error": session.error, "cancelledBy": session.cancelled_by,
+    }  # fmt: skip
+    lists = {"runs": [r.text for r in session.runs[-MOST_RUNS:]]}
+    for name, segments in (("segmentsFrom", session.segments_from), ("segmentsTo", session.segments_to)):
+        if segments and len(segments) <= MOST_LISTED:
+            lists[name] = list(segments)
+    return ZNRecord(session.id, simple, lists=lists)
+
+
+def from_record(record: ZNRecord) -> IngestionSession:
+    """Back from ``to_record``. Raises KeyError or ValueError for a record that is no session's."""
+    simple, lists = record.simple, record.lists
+    counts = FileCounts(*(int(simple[f"numFiles{n}"]) for n in ("Total", "Done", "Failed", "Pending", "Dropped")))
+    return IngestionSession(
+        id=record.id,
+        state=SessionState(simple["state"]),
+        mode=simple["mode"],
+        swap=simple["swap"] == "true",
+        consistent=simple["consistent"] == "true",
+        start_ms=int(simple["startTimeMs"]),
+        config_hash=simple["configHash"],
+        input_dir=simple["inputDirURI"],
+        triggered_by=simple["triggeredBy"],
+        retry_count=int(simple["retryCount"]),
+        max_retries=int(simple["maxRetries"]),
+        updated_ms=int(simple["lastUpdateTimeMs"]),
+        end_ms=int(simple["endTimeMs"]) if simple["endTimeMs"] else None,
+        end_reason=simple["endReason"],
+        task=simple["currentTaskName"],
+        entry_id=simple["lineageEntryId"],
+        owner=simple["leaseOwner"],
+        lease_until_ms=int(simple["leaseExpiryMs"]),
+        counts=counts,
+        manifest_uri=simple["manifestUri"],
+        manifest_version=int(simple["manifestVersion"]),
+        segments_from=tuple(lists.get("segmentsFrom", ())),
+        segments_to=tuple(lists.get("segmentsTo", ())),
+        rows=int(simple["rows"]),
+        bytes=int(simple["bytes"]),
+        error=simple["error"],
+        cancelled_by=simple["cancelledBy"],
+        runs=tuple(run_from_text(text) for text in lists.get("runs", ())),
+    )
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"

@@ -1,0 +1,59 @@
+"""Sessions and files as they are written down."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from segments.domain.formats.znrecord import decode, encode
+from segments.domain.ingestion.session import (
+    FileCounts,
+    FileRecord,
+    FileState,
+    Fingerprint,
+    IngestionSession,
+    Run,
+    SessionState,
+    count,
+    file_from_json,
+    from_record,
+    to_record,
+)
+
+SESSION = IngestionSession(
+    "cp_1700000000000_00ff00ff", SessionState.IN_PROGRESS, "SYNC", False, True, 1_700_000_000_000, "c0ffee", "/in",
+    "Ann", 2, 3, 1_700_000_000_500, None, "", "task-1", "", "host:1", 1_700_000_020_000, FileCounts(5, 2, 3, 0, 1),
+    "file:///m.gz", 7, (), (), 30, 1000, "one file failed", "", (Run(0, "task-0", 1_700_000_000_000, 2, 3),),
+)  # fmt: skip
+
+
+def test_a_session_survives_its_znode() -> None:
+    again = decode(encode(to_record(SESSION)))
+    assert again is not None
+    assert from_record(again) == SESSION
+
+
+def test_state_and_retries_stand_where_they_are_documented() -> None:
+    record = to_record(SESSION)
+    assert record.simple["state"] == "IN_PROGRESS"
+    assert record.simple["retryCount"] == "2"
+
+
+def test_the_znode_stays_small_with_20_000_files_and_segments() -> None:
+    names = tuple(f"orders_cp_1700000000000_00ff00ff_{n:012x}_0" for n in range(20_000))
+    large = replace(SESSION, segments_from=names, segments_to=names, runs=SESSION.runs * 500)
+    assert len(encode(to_record(large))) < 100_000
+
+
+def test_a_file_survives_the_manifest() -> None:
+    file = FileRecord(
+        "s3://b/f.csv", Fingerprint(5, 7, "e"), FileState.FAILED, ("s",), (3,), 9, 8, 2, "line 4: no number", 4, 1
+    )
+    assert file_from_json(file.to_json()) == file
+    bare = FileRecord("/in/f", Fingerprint(1, 2))
+    assert file_from_json(bare.to_json()) == bare
+
+
+def test_dropped_files_are_counted_apart() -> None:
+    file = FileRecord("/in/f", Fingerprint(1, 2))
+    states = (FileState.BUILT, FileState.DONE, FileState.FAILED, FileState.RUNNING, FileState.DROPPED)
+    assert count(replace(file, state=s) for s in states) == FileCounts(4, 2, 1, 1, 1)

@@ -1,0 +1,145 @@
+"""The file ingestion task of a table config: defaults, refusals by key, and what has no effect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from segments.domain.ingestion.task_config import (
+    IngestionMode,
+    IngestionTask,
+    Problem,
+    parse_ingestion_task,
+    problems,
+)
+from segments.domain.tables.table_config import parse_table_config
+from segments.errors import InvalidInput
+
+PLAIN = {"inputDirURI": "/data/in", "inputFormat": "csv"}
+
+
+def task(keys: dict[str, Any], **more: Any) -> IngestionTask | None:
+    body = {"tableName": "orders", "tableType": "OFFLINE", "segmentsConfig": {}, **more}
+    return parse_ingestion_task(
+        parse_table_config({**body, "task": {"taskTypeConfigsMap": {"FileIngestionTask": keys}}})
+    )
+
+
+def read(keys: dict[str, Any]) -> IngestionTask:
+    found = task({**PLAIN, **keys})
+    assert found is not None
+    return found
+
+
+def test_a_table_without_the_task_has_none() -> None:
+    assert parse_ingestion_task(parse_table_config({"tableName": "t", "tableType": "OFFLINE"})) is None
+
+
+def test_the_documented_example_is_read() -> None:
+    found = read(
+        {
+            "input.fs.className": "org.apache.pinot.plugin.filesystem.S3PinotFS",
+            "input.fs.prop.region": "eu",
+            "inputDirURI": "s3://bucket/in/",
+            "inputFormat": "json",
+            "includeFileNamePattern": "glob:**/*.json.gz",
+            "consistentPushEnabled": "true",
+            "schedule": "0 */30 * * * ?",
+        }
+    )
+    assert (found.consistent, found.swap, found.max_retries, found.mode) == (True, False, 0, IngestionMode.APPEND)
+    assert found.input_format == "json"
+    assert found.schedule == "0 */30 * * * ?"
+    assert found.file_system["input.fs.prop.region"] == "eu"
+    assert not found.skip_unreadable
+
+
+def test_both_flags_are_a_swap() -> None:
+    found = read({"consistentPushEnabled": "true", "consistentPushSwapEnabled": "TRUE"})
+    assert found.swap
+    assert found.consistent
+
+
+@pytest.mark.parametrize("retries", ["-1", "abc", "2147483648", "1.5", "٣"])
+def test_a_number_of_retries_that_is_none_is_refused(retries: str) -> None:
+    with pytest.raises(InvalidInput, match="consistentPushMaxRetries") as refused:
+        read({"consistentPushEnabled": "true", "consistentPushMaxRetries": retries})
+    assert refused.value.data["field"] == "consistentPushMaxRetries"
+
+
+def test_the_largest_number_of_retries_is_taken() -> None:
+    assert read({"consistentPushEnabled": "true", "consistentPushMaxRetries": "2147483647"}).max_retries == 2**31 - 1
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("consistentPushEnabled", "yes"),
+        ("ingestionMode", "MERGE"),
+        ("modifiedFilePolicy", "perhaps"),
+        ("taskMaxDataSize", "1 lot"),
+        ("errorRate", "2"),
+        ("includeFileNamePattern", "*.csv"),
+        ("inputFormat", "word"),
+        ("recordReader.prop.delimiter", "ab"),
+        ("replaceFrom", "yesterday"),
+        ("inputDirURI", " "),
+    ],
+)
+def test_a_wrong_value_is_refused_with_its_key(key: str, value: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        read({key: value})
+    assert refused.value.data["field"] == key
+
+
+def test_the_reader_takes_its_settings_from_the_keys() -> None:
+    reader = read({"recordReader.prop.delimiter": "|", "recordReader.prop.header": "a|b"}).reader
+    assert (reader.delimiter, reader.header) == ("|", ("a", "b"))
+
+
+def test_sizes_are_read_with_their_units() -> None:
+    assert read({"taskMaxDataSize": "1G"}).max_bytes == 1 << 30
+    assert read({"taskMaxDataSize": "500MB"}).max_bytes == 500 << 20
+    assert read({"taskMaxDataSize": "77"}).max_bytes == 77
+    assert read({"tableMaxNumTasks": "-1"}).max_tasks == 0
+
+
+def keys_of(found: list[Problem]) -> list[str]:
+    return [p.key for p in found]
+
+
+def test_unknown_and_ineffective_keys_are_named_and_do_not_stop_the_task() -> None:
+    keys = {**PLAIN, "consistentpushenabled": "true", "push.mode": "tar", "retryCount": "2", "state": "DONE"}
+    found = problems(keys)
+    assert keys_of(found) == ["consistentpushenabled", "push.mode", "retryCount", "state"]
+    assert found[0].remedy == "Write it 'consistentPushEnabled'."
+    assert not any(p.is_wrong for p in found)
+    assert task(keys) is not None
+
+
+def test_what_another_key_overrules_is_named() -> None:
+    keys = {**PLAIN, "consistentPushEnabled": "true", "enableAtomicUpload": "true"}
+    assert keys_of(problems(keys)) == ["enableAtomicUpload"]
+    assert not read({"consistentPushEnabled": "true", "enableAtomicUpload": "true"}).atomic_upload
+    assert read({"ingestionMode": "sync", "enableAtomicUpload": "true"}).atomic_upload
+    assert keys_of(problems({**PLAIN, "consistentPushMaxRetries": "3"})) == ["consistentPushMaxRetries"]
+
+
+def test_a_replaced_time_range_needs_both_ends_in_order() -> None:
+    found = read({"replaceFrom": "2026-01-01", "replaceUntil": "1769904000000"}).selector
+    assert found is not None
+    assert found.from_ms == 1767225600000
+    assert found.is_time_range
+    for keys in (
+        {"replaceFrom": "2026-01-01"},
+        {"replaceFrom": "2026-01-02", "replaceUntil": "2026-01-01"},
+        {"replaceFrom": "2026-01-01", "replaceUntil": "2026-01-02", "replaceFiles": "glob:**"},
+    ):
+        with pytest.raises(InvalidInput):
+            read(keys)
+
+
+def test_a_realtime_table_can_not_have_the_task() -> None:
+    with pytest.raises(InvalidInput, match="OFFLINE"):
+        task(PLAIN, tableType="REALTIME")
