@@ -27,11 +27,12 @@ from segments.domain.tables.schema import Schema, parse_schema
 from segments.domain.tables.table_config import TableConfig, parse_table_config
 from segments.errors import InvalidInput, PinotAdminError
 from segments.gateways.deep_store.deepstore import STAGING, DeepStore
+from segments.gateways.input_files.access import access_from_json
+from segments.gateways.input_files.source import InputSource, input_source
 from segments.segmentfile import SegmentInfo, parse_info, write_stored
 from segments.segmentfile.columns.ingest import read_ingestion, reading_schema
 from segments.segmentfile.format.info import find_files
 from segments.segmentfile.packed.tar import write_tar
-from segments.spark.input_files import check_unchanged
 from segments.spark.part_input import PartInput
 from segments.spark.read_rows import FileNotes, read_rows
 
@@ -50,6 +51,13 @@ class BuildJob:
     fail_on_empty: bool = False
     #: Share of the rows that may be bad (0 to 1); they are left out.
     error_rate: float = 0.0
+    #: What may be read as input, see ``FileAccess``.
+    access: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def source(self) -> InputSource:
+        """Where the input files are read."""
+        return input_source(access_from_json(self.access))
 
 
 @dataclass(frozen=True)
@@ -94,10 +102,10 @@ def build_part(job: BuildJob, part_body: Mapping[str, Any]) -> Built:
     """
     part, schema, config = part_from_json(part_body), parse_schema(job.schema), parse_table_config(job.config)
     ingestion = read_ingestion(schema, config)
-    seen = PartInput(reader_spec.from_json(job.reader), schema, config, job.creation_ms)
+    seen = PartInput(reader_spec.from_json(job.reader), schema, config, job.creation_ms, job.source)
     table = _rows(part, seen, reading_schema(schema, ingestion), ingestion.made_columns)
     for piece in part.pieces:
-        check_unchanged(piece.file)
+        job.source.check_unchanged(piece.file)
     if config.time_column not in ingestion.made_columns:
         _check_time_column(table, seen, config)
     columns = seen.converted(table, may_leave_out=job.error_rate > 0)
@@ -131,9 +139,9 @@ def read_notes(store: DeepStore, push_id: str) -> list[Built]:
 def _rows(part: Part, seen: PartInput, schema: Schema, made: Set[str]) -> pa.Table:
     tables = []
     for piece in part.pieces:
-        check_unchanged(piece.file)
+        seen.source.check_unchanged(piece.file)
         notes = FileNotes()
-        table = read_rows(piece.file.path, seen.reader, schema, notes)
+        table = read_rows(piece.file.path, seen.reader, schema, notes, seen.source)
         _check_complete(piece.file.path, table, seen.reader, schema, made)
         if piece.start or piece.stop is not None:
             table = table.slice(piece.start, None if piece.stop is None else piece.stop - piece.start)

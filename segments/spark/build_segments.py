@@ -150,5 +150,7 @@ def _list_param() -> Any:
 def _try_count(path: str, reader: dict[str, Any]) -> dict[str, Any]:
     try:
         return {"path": path, "rows": count_rows(path, from_json(reader))}
-    except InvalidInput as error:
+    except PinotAdminError as error:
+        if not error.permanent:
+            raise
         return {"path": path, "error": error.message, "remedy": error.remedy}

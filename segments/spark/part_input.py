@@ -14,6 +14,7 @@ from segments.domain.push.reader_spec import ReaderSpec
 from segments.domain.tables.schema import Schema
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
+from segments.gateways.input_files.source import ANYWHERE, InputSource
 from segments.segmentfile import transform_table
 from segments.segmentfile.columns.bad_rows import transform_fitting
 from segments.spark.locate import places_of
@@ -38,6 +39,7 @@ class PartInput:
     schema: Schema
     config: TableConfig
     now_ms: int
+    source: InputSource = ANYWHERE
     slices: list[_Slice] = field(default_factory=list)
     rows: int = 0
     bad_rows: int = 0
@@ -117,7 +119,7 @@ class PartInput:
         return {
             (path, row): line
             for path, (numbers, width) in wanted.items()
-            for row, line in places_of(read_bytes(path), self.reader, numbers, width, most=0).lines.items()
+            for row, line in places_of(read_bytes(path, self.source), self.reader, numbers, width, most=0).lines.items()
         }
 
 

@@ -10,7 +10,6 @@ import json
 import re
 import zlib
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final, Literal
 
 import pyarrow as pa
@@ -23,6 +22,7 @@ from segments.domain.push.push_report import MOST_OF_PART
 from segments.domain.push.reader_spec import ReaderSpec
 from segments.domain.tables.schema import FieldSpec, Schema
 from segments.errors import InvalidInput
+from segments.gateways.input_files.source import ANYWHERE, InputSource
 from segments.spark.locate import csv_header, first_record, json_object, misfit, places_of, undecodable
 
 _GZIP: Final = b"\x1f\x8b"
@@ -36,10 +36,11 @@ _SAMPLED: Final = 100
 _ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\dZ?$")
 
 
-def read_bytes(path: str) -> bytes:
+def read_bytes(path: str, source: InputSource = ANYWHERE) -> bytes:
     """The file's content, unpacked. InvalidInput when it can not be read."""
     try:
-        data = Path(path).read_bytes()
+        with source.open(path) as file:
+            data = file.read()
         data = gzip.decompress(data) if data.startswith(_GZIP) else data
     except (OSError, EOFError, zlib.error) as error:
         raise InvalidInput(
@@ -63,7 +64,9 @@ class FileNotes:
     width: int = 0
 
 
-def read_rows(path: str, reader: ReaderSpec, schema: Schema, notes: FileNotes | None = None) -> pa.Table:
+def read_rows(
+    path: str, reader: ReaderSpec, schema: Schema, notes: FileNotes | None = None, source: InputSource = ANYWHERE
+) -> pa.Table:
     """All rows of a file, columns of the schema that it has. Raises InvalidInput naming file and, where known, line and
     column.
 
@@ -71,8 +74,8 @@ def read_rows(path: str, reader: ReaderSpec, schema: Schema, notes: FileNotes | 
     text that does not fit: the conversion finds that, and ``segments.spark.locate`` the line.
     """
     if reader.format == "parquet":
-        return _parquet(path, schema, notes)
-    data = read_bytes(path)
+        return _parquet(path, schema, notes, source)
+    data = read_bytes(path, source)
     return (
         _csv(path, data, reader, schema, notes)
         if reader.format == "csv"
@@ -80,12 +83,13 @@ def read_rows(path: str, reader: ReaderSpec, schema: Schema, notes: FileNotes | 
     )
 
 
-def count_rows(path: str, reader: ReaderSpec) -> int:
+def count_rows(path: str, reader: ReaderSpec, source: InputSource = ANYWHERE) -> int:
     """How many rows a file has. Raises InvalidInput naming the file."""
     try:
         if reader.format == "parquet":
-            return int(pq.read_metadata(path).num_rows)
-        data = read_bytes(path)
+            with source.open(path) as file:
+                return int(pq.read_metadata(file).num_rows)
+        data = read_bytes(path, source)
         if reader.format == "json":
             return sum(1 for line in data.splitlines() if line.strip())
         header = csv_header(path, data, reader)
@@ -285,17 +289,18 @@ def _text(value: Any) -> str | None:
     return value if value is None or isinstance(value, str) else json.dumps(value)
 
 
-def _parquet(path: str, schema: Schema, notes: FileNotes | None) -> pa.Table:
+def _parquet(path: str, schema: Schema, notes: FileNotes | None, source: InputSource) -> pa.Table:
     try:
-        file = pq.ParquetFile(path)
-        columns = [c for c in file.schema_arrow.names if c in schema.by_name]
-        if not columns:
-            raise InvalidInput(
-                f"Input file '{path}' has no column of schema '{schema.name}'.", remedy="Check the columns' names."
-            )
-        if notes is not None:
-            notes.ignored = [c for c in file.schema_arrow.names if c not in schema.by_name]
-        return file.read(columns=columns, use_threads=False)
+        with source.open(path) as opened:
+            file = pq.ParquetFile(opened)
+            columns = [c for c in file.schema_arrow.names if c in schema.by_name]
+            if not columns:
+                raise InvalidInput(
+                    f"Input file '{path}' has no column of schema '{schema.name}'.", remedy="Check the columns' names."
+                )
+            if notes is not None:
+                notes.ignored = [c for c in file.schema_arrow.names if c not in schema.by_name]
+            return file.read(columns=columns, use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise InvalidInput(
             f"Input file '{path}' can not be read: {_brief(error)}.", remedy="Check that it is a Parquet file."

@@ -15,11 +15,14 @@ from segments.domain.replacement.lineage import Entry, State
 
 @dataclass(frozen=True)
 class InputFile:
-    """One file as listed: ``size`` bytes, ``mtime_ns`` of its last change. Both together are its fingerprint."""
+    """One file as listed: ``path`` is a plain path of this machine or else a URI; ``size`` bytes, ``mtime_ns`` of its
+    last change and, where its store gives one, ``etag`` are its fingerprint.
+    """
 
     path: str
     size: int
     mtime_ns: int
+    etag: str = ""
 
 
 @dataclass(frozen=True)

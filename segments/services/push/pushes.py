@@ -19,6 +19,9 @@ from segments.domain.tables.secret_masks import mask
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput, NotFound, StateConflict, TooManyRequests
 from segments.gateways.deep_store.no_deep_store import REMEDY
+from segments.gateways.input_files.access import FileAccess
+from segments.gateways.input_files.choice import Choice
+from segments.gateways.input_files.source import input_source
 from segments.models import Push
 from segments.segmentfile.columns.ingest import read_ingestion
 from segments.services.core import audit
@@ -30,7 +33,6 @@ from segments.services.push.push_session import Session, find_push, lapsed, now
 from segments.services.segments.replaced.by_push import check_names
 from segments.services.tables.quota import check_quota
 from segments.services.tables.table_record import read_table_config
-from segments.spark.input_files import list_files, resolve_input_dir
 from segments.store import paths
 
 __all__ = ["cancel_push", "create_push", "find_push", "resume_lost"]
@@ -67,8 +69,7 @@ def create_push(
     config = read_table_config(ctx, wanted.table)
     schema = _read_schema(ctx, wanted.table.raw)
     _check_supported(config, schema)
-    folder = resolve_input_dir(wanted.input_dir, roots)
-    files = list_files(folder, recursive=wanted.recursive, include=wanted.include, exclude=wanted.exclude, roots=roots)
+    files = _input_files(wanted, roots)
     check_quota(ctx, config, 0)
     push_id = uuid.uuid4()
     plan = {
@@ -83,6 +84,17 @@ def create_push(
         push = _queued(ctx, push_id, wanted, plan, actor)
     audit.record(actor, "push", cluster=ctx.cluster, target=wanted.table.typed, push=str(push.pk), files=len(files))
     return push
+
+
+def _input_files(spec: PushSpec, roots: Sequence[str]) -> list[InputFile]:
+    """Raises NotFound when no file matches."""
+    source = input_source(FileAccess(tuple(roots)))
+    folder = source.folder(spec.input_dir)
+    choice = Choice(spec.recursive, spec.include, spec.exclude)
+    found = source.list(folder, choice)
+    if not found:
+        raise choice.none_found(folder)
+    return found
 
 
 def _queued(ctx: Context, push_id: uuid.UUID, spec: PushSpec, plan: dict[str, Any], actor: Actor) -> Push:

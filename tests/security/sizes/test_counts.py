@@ -10,7 +10,10 @@ import pytest
 from segments.api import bodies
 from segments.domain.tables.schema import MOST_COLUMNS
 from segments.errors import PayloadTooLarge
-from segments.spark import input_files
+from segments.gateways.input_files import choice
+from segments.gateways.input_files.access import FileAccess
+from segments.gateways.input_files.choice import Choice
+from segments.gateways.input_files.source import InputSource
 from tests.api.cluster import ApiCluster
 
 JSON = "application/json"
@@ -54,14 +57,8 @@ def test_a_body_has_a_bounded_number_of_entries(
 def test_a_push_has_a_bounded_number_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         (tmp_path / f"{number}.csv").touch()
-    monkeypatch.setattr(input_files, "MOST_FILES", 3)
+    monkeypatch.setattr(choice, "MOST_FILES", 3)
+    source = InputSource(FileAccess((str(tmp_path),)))
     with pytest.raises(PayloadTooLarge, match=r"More than 3 files.*Narrow includeFileNamePattern"):
-        input_files.list_files(tmp_path, recursive=True, include=None, exclude=None, roots=[str(tmp_path)])
-    assert (
-        len(
-            input_files.list_files(
-                tmp_path, recursive=True, include="glob:**/[12].csv", exclude=None, roots=[str(tmp_path)]
-            )
-        )
-        == 2
-    )
+        source.list(str(tmp_path), Choice())
+    assert len(source.list(str(tmp_path), Choice(include="glob:**/[12].csv"))) == 2

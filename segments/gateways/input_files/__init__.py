@@ -1,0 +1,3 @@
+"""Input files of pushes and ingestion sessions, wherever they live: listed, described and read, each call bounded in
+time.
+"""
