@@ -24,6 +24,8 @@ from segments.domain.realtime.streams.jaas import parse_jaas
 from segments.domain.realtime.streams.offset_criteria import parse_criteria
 from segments.domain.realtime.streams.stream_offset import parse_offset
 from segments.domain.replacement.check_document import parse_bound, parse_checks, parse_expectation
+from segments.domain.schedules.cron_words import plain_words
+from segments.domain.schedules.quartz import parse_cron
 from segments.domain.segments import admission
 from segments.domain.segments.upload import parse_modifier
 from segments.domain.tables.datetime_format import check_granularity, java_to_strptime, parse_format
@@ -69,6 +71,8 @@ _READERS: dict[str, Read] = {
     "grant": lambda t: covers(t[:200], "a" * 180 + "_OFFLINE"),
     "two grants": lambda t: both(t[:200], "*a*b*a*b*a"),
     "pattern": lambda t: user_regex(t[:1000]).matches("a" * 300),
+    "cron": parse_cron,
+    "cron list": lambda t: plain_words(parse_cron(f"0 0,{t[:400]} * * * ?")),
     "file name pattern": lambda t: parse_pattern(t).matches("/a" * 100),
 }
 _PARTS = [

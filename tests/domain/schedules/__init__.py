@@ -1,0 +1,1 @@
+"""Cron expressions: what they mean, when they fire, what is refused."""
