@@ -1,0 +1,191 @@
+"""Which files a new session reads, by mode, and which segments its switch replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Set
+from dataclasses import dataclass, field
+from typing import Final
+
+from segments.domain.ingestion.registry import Ingested, Registry
+from segments.domain.ingestion.session import FileRecord, FileState, Fingerprint
+from segments.domain.ingestion.task_config import IngestionMode, IngestionTask, ModifiedFilePolicy
+from segments.domain.push.path_pattern import parse_pattern
+from segments.errors import InvalidInput, StateConflict
+
+#: Names that a message lists.
+_NAMED: Final = 5
+#: By URI, as listed now.
+Listing = Mapping[str, Fingerprint]
+
+
+@dataclass(frozen=True)
+class TimeRange:
+    """First and last time of a segment's rows, epoch milliseconds; None: not known."""
+
+    start_ms: int | None = None
+    end_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class Visible:
+    """What queries see of the table: segments with the times of their rows. ``merged``: segments that another
+    replacement put others in place of.
+    """
+
+    segments: Mapping[str, TimeRange] = field(default_factory=dict)
+    merged: Set[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a session does: files to read, and URIs of the registry that are no longer listed, whose rows go with the
+    switch. ``idle`` is why there is nothing to do.
+    """
+
+    files: tuple[FileRecord, ...] = ()
+    vanished: tuple[str, ...] = ()
+    idle: str = ""
+
+
+def new_plan(
+    task: IngestionTask, listing: Listing, registry: Registry, visible: Visible, *, forced: bool = False
+) -> Plan:
+    """The plan of a session that begins now. ``forced``: a swap is done although nothing changed.
+
+    Raises InvalidInput for an empty folder that would empty the table, StateConflict where rows of changed or vanished
+    files are in segments that something else merged.
+    """
+    check_not_empty(task, listing)
+    if replaces_all(task):
+        return _all_of(task, listing, registry, visible, forced=forced or task.force_swap)
+    files = tuple(
+        FileRecord(uri, listing[uri])
+        for uri in sorted(listing)
+        if is_wanted(task, uri, listing[uri], registry, visible)
+    )
+    gone = vanished(task, listing, registry)
+    _check_not_merged(task, [*(f.uri for f in files), *gone], registry, visible)
+    return Plan(files, gone, "" if files or gone else "Nothing changed in the input folder.")
+
+
+def replaces_all(task: IngestionTask) -> bool:
+    """Are all listed files read, whatever is in the table: for the whole table, or for the part that is selected?"""
+    return task.swap or task.selector is not None
+
+
+def check_not_empty(task: IngestionTask, listing: Listing) -> None:
+    """Raises InvalidInput for an empty folder that would empty the table."""
+    follows = replaces_all(task) or task.mode is IngestionMode.SYNC
+    if not listing and follows and not task.allow_empty_swap:
+        raise InvalidInput(
+            f"No file found in '{task.input_dir}': the table would be emptied.",
+            remedy="Check inputDirURI and the file name patterns, or set allowEmptySwap to true.",
+            field="inputDirURI",
+        )
+
+
+def is_wanted(task: IngestionTask, uri: str, found: Fingerprint, registry: Registry, visible: Visible) -> bool:
+    """Has a new session to read this listed file?"""
+    known = registry.get(uri)
+    if known is None or replaces_all(task):
+        return True
+    if task.mode is IngestionMode.SYNC:
+        return known.fingerprint != found or any(s not in visible.segments for s in known.segments)
+    return known.fingerprint != found and task.modified_file_policy is not ModifiedFilePolicy.SKIP
+
+
+def vanished(task: IngestionTask, listing: Listing, registry: Registry) -> tuple[str, ...]:
+    """Ingested files that are no longer in the folder, where the table follows it."""
+    if task.mode is not IngestionMode.SYNC or replaces_all(task):
+        return ()
+    return tuple(sorted(uri for uri in registry if uri not in listing))
+
+
+def replaced_segments(
+    task: IngestionTask, files: Iterable[FileRecord], gone: Iterable[str], registry: Registry, visible: Visible
+) -> tuple[str, ...]:
+    """The old side of the switch, computed when it begins from what queries see then; sorted.
+
+    Raises StateConflict where a segment crosses the edge of the replaced time range, or rows that are to go were merged
+    into other segments.
+    """
+    if task.swap:
+        return tuple(sorted(visible.segments))
+    if task.selector is not None:
+        return _selected(task, registry, visible)
+    replaces = task.mode is IngestionMode.SYNC or task.modified_file_policy is ModifiedFilePolicy.REPLACE
+    uris = [*(f.uri for f in files if f.state is FileState.BUILT), *gone] if replaces else list(gone)
+    _check_not_merged(task, uris, registry, visible)
+    old = {s for uri in uris if uri in registry for s in registry[uri].segments}
+    return tuple(sorted(old & visible.segments.keys()))
+
+
+def _all_of(task: IngestionTask, listing: Listing, registry: Registry, visible: Visible, *, forced: bool) -> Plan:
+    if not forced and _is_same(task, listing, registry, visible):
+        return Plan(idle="Nothing changed in the input folder since it was last ingested whole.")
+    if task.selector is not None:
+        _selected(task, registry, visible)  # refused before anything is read
+    return Plan(tuple(FileRecord(uri, listing[uri]) for uri in sorted(listing)))
+
+
+def _is_same(task: IngestionTask, listing: Listing, registry: Registry, visible: Visible) -> bool:
+    """Is exactly this listing what the table shows already?"""
+    known = {uri: file.fingerprint for uri, file in registry.items()}
+    if task.selector is not None:
+        known = {uri: known[uri] for uri in known if uri in listing}
+    segments = {s for uri in known for s in registry[uri].segments}
+    shown = segments == visible.segments.keys() if task.swap else segments <= visible.segments.keys()
+    return known == dict(listing) and shown and (bool(listing) or not visible.segments)
+
+
+def _selected(task: IngestionTask, registry: Registry, visible: Visible) -> tuple[str, ...]:
+    selector = task.selector
+    assert selector is not None
+    if selector.files is not None:
+        pattern = parse_pattern(selector.files)
+        wanted = {s for uri, known in registry.items() if pattern.matches(uri) for s in known.segments}
+        return tuple(sorted(wanted & visible.segments.keys()))
+    assert selector.from_ms is not None
+    assert selector.until_ms is not None
+    inside, crossing = segments_in_range(visible.segments, selector.from_ms, selector.until_ms)
+    if crossing:
+        raise StateConflict(
+            f"{len(crossing)} segments cross the edge of the replaced time range: {_some(crossing)}.",
+            remedy="Widen replaceFrom and replaceUntil until they hold these segments whole.",
+            segments=list(crossing[:100]),
+        )
+    return inside
+
+
+def segments_in_range(
+    segments: Mapping[str, TimeRange], from_ms: int, until_ms: int
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Segments with all rows in [from, until), and those with rows on both sides of an edge, or of unknown time."""
+    inside, crossing = [], []
+    for name, times in sorted(segments.items()):
+        if times.start_ms is None or times.end_ms is None:
+            crossing.append(name)
+        elif from_ms <= times.start_ms and times.end_ms < until_ms:
+            inside.append(name)
+        elif times.start_ms < until_ms and times.end_ms >= from_ms:
+            crossing.append(name)
+    return tuple(inside), tuple(crossing)
+
+
+def _check_not_merged(task: IngestionTask, uris: Collection[str], registry: Registry, visible: Visible) -> None:
+    """Rows that something merged into other segments can not be taken out of them again."""
+    if task.mode is not IngestionMode.SYNC:
+        return
+    known = (registry.get(uri, Ingested(Fingerprint(0, 0), ())) for uri in uris)
+    merged = sorted({s for file in known for s in file.segments if s in visible.merged and s not in visible.segments})
+    if merged:
+        raise StateConflict(
+            f"Rows of changed or deleted files were merged into other segments: {_some(merged)} are gone.",
+            remedy="Set consistentPushSwapEnabled to true for one run: it replaces the whole table.",
+            segments=merged[:100],
+        )
+
+
+def _some(names: Collection[str]) -> str:
+    first = list(names)[:_NAMED]
+    return ", ".join(first) + (f" and {len(names) - len(first)} more" if len(names) > len(first) else "")

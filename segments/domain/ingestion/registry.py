@@ -1,0 +1,67 @@
+"""What of a folder is in the table: every ingested file with the fingerprint that was read and its segments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from segments.domain.ingestion.session import FileRecord, FileState, Fingerprint
+
+
+@dataclass(frozen=True)
+class Ingested:
+    """One file whose rows are in the table. ``segments`` hold them; under the policy ``add`` those of older versions,
+    too.
+    """
+
+    fingerprint: Fingerprint
+    segments: tuple[str, ...]
+
+
+#: By URI.
+Registry = Mapping[str, Ingested]
+
+
+def registry_after(
+    before: Registry, files: Iterable[FileRecord], replaced: Iterable[str], *, is_swap: bool = False
+) -> dict[str, Ingested]:
+    """The registry once the session's staged files are visible and the segments ``replaced`` are not any more.
+
+    ``is_swap``: nothing but the session's files is in the table then.
+    """
+    gone = frozenset(replaced)
+    after = {} if is_swap else dict(_without(before, gone))
+    for file in files:
+        if file.state not in (FileState.BUILT, FileState.DONE):
+            continue
+        old = after.get(file.uri)
+        kept = tuple(s for s in old.segments if s not in file.segments) if old is not None else ()
+        after[file.uri] = Ingested(file.fingerprint, (*kept, *file.segments))
+    return after
+
+
+def _without(before: Registry, gone: frozenset[str]) -> Iterable[tuple[str, Ingested]]:
+    """Files of which anything is left; one without rows has no segment that could go."""
+    for uri, known in before.items():
+        left = tuple(s for s in known.segments if s not in gone)
+        if left == known.segments:
+            yield uri, known
+        elif left:
+            yield uri, Ingested(known.fingerprint, left)
+
+
+def to_json(registry: Registry) -> dict[str, Any]:
+    """Plain values."""
+    return {
+        uri: [known.fingerprint.mtime_ns, known.fingerprint.size, known.fingerprint.etag, list(known.segments)]
+        for uri, known in registry.items()
+    }
+
+
+def from_json(body: Mapping[str, Any]) -> dict[str, Ingested]:
+    """Back from ``to_json``."""
+    return {
+        uri: Ingested(Fingerprint(mtime, size, etag), tuple(segments))
+        for uri, (mtime, size, etag, segments) in body.items()
+    }
