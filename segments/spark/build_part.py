@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,13 @@ import pyarrow.compute as pc
 
 from segments.datatypes.timecolumn import segment_times
 from segments.domain.push import reader_spec
-from segments.domain.push.push_plan import Part, part_from_json
+from segments.domain.push.push_plan import Part, Piece, part_from_json
 from segments.domain.push.push_report import PushReport
 from segments.domain.segments.segment_names import Facts, NameRule, segment_name
 from segments.domain.tables.datetime_format import MILLIS
 from segments.domain.tables.schema import Schema, parse_schema
 from segments.domain.tables.table_config import TableConfig, parse_table_config
-from segments.errors import InvalidInput, PinotAdminError
+from segments.errors import InvalidInput, PinotAdminError, StateConflict
 from segments.gateways.deep_store.deepstore import STAGING, DeepStore
 from segments.gateways.input_files.access import access_from_json
 from segments.gateways.input_files.source import InputSource, input_source
@@ -49,8 +50,12 @@ class BuildJob:
     names: dict[str, Any]
     creation_ms: int
     fail_on_empty: bool = False
-    #: Share of the rows that may be bad (0 to 1); they are left out.
+    #: Share of the rows that may be bad (0 to 1); they are left out. Whether more of all rows are bad is for the caller
+    #: to find out from the reports.
     error_rate: float = 0.0
+    #: Share of a file's rows that may be bad; a file with more fails its part, naming the first (None: no file fails
+    #: by its number of bad rows, and ``error_rate`` counts).
+    file_error_rate: float | None = None
     #: What may be read as input, see ``FileAccess``.
     access: dict[str, Any] = field(default_factory=dict)
 
@@ -84,6 +89,28 @@ class Built:
         return parse_info(self.metadata.encode(), bytes.fromhex(self.creation))
 
 
+@dataclass(frozen=True)
+class Failed:
+    """A part that could not be built, and which of its files is at fault: nothing was staged for it.
+
+    ``line`` is the line of a text file, from 1, if it is known. ``is_changed``: the file is gone, or no longer the one
+    that was listed; another listing finds what is there now. ``report`` is what the part's input showed so far
+    (``PushReport``), {} when nothing was read.
+    """
+
+    ordinal: int
+    file: str
+    error: str
+    remedy: str = ""
+    line: int | None = None
+    is_changed: bool = False
+    report: dict[str, Any] = field(default_factory=dict)
+
+    def refusal(self) -> InvalidInput:
+        """The same as an error."""
+        return InvalidInput(self.error, remedy=self.remedy)
+
+
 def tar_path(push_id: str, ordinal: int) -> str:
     """Where a part's tar is staged."""
     return f"{STAGING}/{push_id}/part-{ordinal:05d}.tar.gz"
@@ -98,17 +125,20 @@ def build_part(job: BuildJob, part_body: Mapping[str, Any]) -> Built:
     """Read, convert, write, pack and stage one part. Raises InvalidInput naming the file, for what is no single row's
     fault.
 
-    Bad rows are left out and reported; where none may be, nothing is staged then.
+    Bad rows are left out and reported; where none may be, nothing is staged then. An error's ``data`` names the
+    ``file`` at fault, and its ``line`` where that is known.
     """
     part, schema, config = part_from_json(part_body), parse_schema(job.schema), parse_table_config(job.config)
     ingestion = read_ingestion(schema, config)
     seen = PartInput(reader_spec.from_json(job.reader), schema, config, job.creation_ms, job.source)
     table = _rows(part, seen, reading_schema(schema, ingestion), ingestion.made_columns)
     for piece in part.pieces:
-        job.source.check_unchanged(piece.file)
+        _check_unchanged(seen.source, piece)
     if config.time_column not in ingestion.made_columns:
         _check_time_column(table, seen, config)
-    columns = seen.converted(table, may_leave_out=job.error_rate > 0)
+    columns = seen.converted(table, may_leave_out=job.error_rate > 0 or job.file_error_rate is not None)
+    if job.file_error_rate is not None:
+        seen.check_files(job.file_error_rate)
     if columns is None:
         return Built(part.ordinal, "", 0, 0, 0, "", "", seen.report().to_json())
     stored, masks = columns
@@ -139,15 +169,34 @@ def read_notes(store: DeepStore, push_id: str) -> list[Built]:
 def _rows(part: Part, seen: PartInput, schema: Schema, made: Set[str]) -> pa.Table:
     tables = []
     for piece in part.pieces:
-        seen.source.check_unchanged(piece.file)
+        _check_unchanged(seen.source, piece)
         notes = FileNotes()
-        table = read_rows(piece.file.path, seen.reader, schema, notes, seen.source)
-        _check_complete(piece.file.path, table, seen.reader, schema, made)
+        with _at_fault(piece):
+            table = read_rows(piece.file.path, seen.reader, schema, notes, seen.source)
+            _check_complete(piece.file.path, table, seen.reader, schema, made)
         if piece.start or piece.stop is not None:
             table = table.slice(piece.start, None if piece.stop is None else piece.stop - piece.start)
         seen.add(piece, table.num_rows, notes)
         tables.append(table)
     return tables[0] if len(tables) == 1 else _joined(tables)
+
+
+@contextmanager
+def _at_fault(piece: Piece) -> Iterator[None]:
+    """Errors of the block name the piece's file."""
+    try:
+        yield
+    except PinotAdminError as error:
+        error.data.setdefault("file", piece.file.path)
+        raise
+
+
+def _check_unchanged(source: InputSource, piece: Piece) -> None:
+    try:
+        source.check_unchanged(piece.file)
+    except StateConflict as error:
+        error.data.update(file=piece.file.path, is_changed=True)
+        raise
 
 
 def _check_complete(path: str, table: pa.Table, reader: reader_spec.ReaderSpec, schema: Schema, made: Set[str]) -> None:
@@ -225,12 +274,32 @@ def _stage(job: BuildJob, ordinal: int, info: SegmentInfo, folder: Path, report:
 
 
 def try_build_part(job: BuildJob, part_body: Mapping[str, Any]) -> dict[str, Any]:
-    """As ``build_part``, in plain values; bad input is an answer (``error``, ``remedy``), so that Spark does not try it
-    again.
+    """As ``build_part``, in plain values: of a ``Built``, or, under ``failed``, of a ``Failed``, so that Spark does not
+    try bad input again. Raises what another attempt may mend.
     """
     try:
         return asdict(build_part(job, part_body))
     except PinotAdminError as error:
         if not error.permanent:
             raise
-        return {"ordinal": part_body["ordinal"], "error": error.message, "remedy": error.remedy}
+        return {"ordinal": part_body["ordinal"], "failed": asdict(_failure(part_from_json(part_body), error))}
+
+
+def _failure(part: Part, error: PinotAdminError) -> Failed:
+    found = error.data
+    file = str(found.get("file") or part.pieces[0].file.path)
+    return Failed(
+        part.ordinal,
+        file,
+        error.message,
+        error.remedy,
+        found.get("line"),
+        bool(found.get("is_changed")),
+        found.get("report") or {},
+    )
+
+
+def read_answers(answers: Sequence[Mapping[str, Any]]) -> tuple[list[Built], list[Failed]]:
+    """What ``try_build_part`` answered, by outcome."""
+    built = [Built(**a) for a in answers if "failed" not in a]
+    return built, [Failed(**a["failed"]) for a in answers if "failed" in a]

@@ -12,7 +12,7 @@ from segments.domain.push.push_plan import Part
 from segments.domain.push.reader_spec import from_json
 from segments.errors import InvalidInput, PinotAdminError, Unavailable
 from segments.spark import session
-from segments.spark.build_part import BuildJob, Built, try_build_part
+from segments.spark.build_part import BuildJob, Built, Failed, read_answers, try_build_part
 from segments.spark.read_rows import count_rows
 
 _POLL_S = 0.05
@@ -33,12 +33,18 @@ class SparkBuilder:
     def __init__(self, master: str) -> None:
         self.master = master
 
-    def build(self, job: BuildJob, parts: Sequence[Part], on_built: Callable[[list[Built]], None]) -> None:
-        """Build and stage parts; ``on_built`` gets each once, in this thread, soon after it is staged, and [] now and
-        then between.
+    def build(
+        self,
+        job: BuildJob,
+        parts: Sequence[Part],
+        on_built: Callable[[list[Built]], None],
+        on_failed: Callable[[list[Failed]], None],
+    ) -> None:
+        """Build and stage parts; a part that fails does not stop the others.
 
-        What ``on_built`` raises cancels the job. Raises InvalidInput for a file that can not be read, Unavailable when
-        Spark fails.
+        Each part is reported once, in this thread, soon after it is staged (``on_built``) or could not be
+        (``on_failed``); ``on_built`` is called with [] now and then between. What either raises cancels the job and is
+        raised here: that is how a caller stops at the first bad file. Raises Unavailable when Spark fails.
         """
         largest_first = sorted(
             parts, key=lambda p: -sum(piece.file.size for piece in p.pieces)
@@ -47,12 +53,12 @@ class SparkBuilder:
         seen: set[int] = set()
 
         def report(answers: list[dict[str, Any]]) -> None:
-            bad = next((a for a in answers if "error" in a), None)
-            fresh = [Built(**a) for a in answers if "error" not in a and a["ordinal"] not in seen]
-            seen.update(b.ordinal for b in fresh)
-            on_built(fresh)
-            if bad is not None:
-                raise InvalidInput(bad["error"], remedy=bad["remedy"])
+            fresh = {a["ordinal"]: a for a in answers if a["ordinal"] not in seen}
+            seen.update(fresh)
+            built, failed = read_answers(list(fresh.values()))
+            on_built(built)
+            if failed:
+                on_failed(failed)
 
         self._run(bodies, lambda body: try_build_part(job, body), report)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,12 +24,17 @@ from segments.spark.read_rows import FileNotes, read_bytes
 
 @dataclass(frozen=True)
 class _Slice:
-    """Rows of one piece within the part's table: where they begin there, and in their file; columns of the file."""
+    """Rows of one piece within the part's table: where they begin there, and in their file; columns of the file.
+
+    ``rows`` of it were read, ``bad`` of its lines are no rows.
+    """
 
     path: str
     at: int
     first: int
     width: int
+    rows: int
+    bad: int
 
 
 @dataclass
@@ -46,6 +52,8 @@ class PartInput:
     bad: list[BadValue] = field(default_factory=list)
     ignored: dict[str, int] = field(default_factory=dict)
     defaults: dict[str, int] = field(default_factory=dict)
+    #: Rows that do not fit, of each slice.
+    misfits: list[int] = field(default_factory=list)
 
     @property
     def path(self) -> str:
@@ -59,9 +67,10 @@ class PartInput:
     def add(self, piece: Piece, count: int, notes: FileNotes) -> None:
         """Rows of a piece were read. What is noted of a file counts where its first row is."""
         path = piece.file.path
-        self.slices.append(_Slice(path, self.rows, piece.start, notes.width))
+        counts = piece.start == 0
+        self.slices.append(_Slice(path, self.rows, piece.start, notes.width, count, notes.bad if counts else 0))
         self.rows += count
-        if piece.start == 0:
+        if counts:
             self.bad_rows += notes.bad
             self.bad += [
                 BadValue(path[:MOST_PATH], line, None, "", shown_value(text), why)
@@ -69,6 +78,26 @@ class PartInput:
             ]
             for column in notes.ignored[:MOST_COLUMNS]:
                 self.ignored[column[:MOST_PATH]] = 1
+
+    def check_files(self, most: float) -> None:
+        """Raise InvalidInput for the first file of which a larger share of the rows is bad than ``most`` (0 to 1).
+
+        Its ``data`` has ``file``, ``line`` and ``report``. Of a file that is cut, the piece in this part counts.
+        """
+        for piece, misfits in zip(self.slices, self.misfits or [0] * len(self.slices), strict=True):
+            bad, total = piece.bad + misfits, piece.rows + piece.bad
+            if bad <= most * total:
+                continue
+            first = next((b for b in self.bad if b.file == piece.path[:MOST_PATH]), None)
+            verb = "row does" if total == 1 else "rows do"
+            raise InvalidInput(
+                f"Input file '{piece.path}': {bad:,} of {total:,} {verb} not fit; {most:g} of them may be bad."
+                + (f" First: {first}" if first else ""),
+                remedy="Correct the file, or allow a larger share of bad rows.",
+                file=piece.path,
+                line=first.line if first else None,
+                report=self.report().to_json(),
+            )
 
     def converted(self, table: pa.Table, *, may_leave_out: bool) -> tuple[pa.Table, dict[str, Any]] | None:
         """(stored columns, null masks) of all rows that fit. None when some do not and ``may_leave_out`` is not set.
@@ -95,6 +124,8 @@ class PartInput:
         room = max(MOST_OF_PART - len(self.bad), 1)
         stored, masks, found = transform_fitting(table, self.schema, config, now_ms=self.now_ms, most=room)
         self.bad_rows += len(found.rows)
+        starts = [piece.at for piece in self.slices]
+        self.misfits = np.bincount(np.searchsorted(starts, found.rows, "right") - 1, minlength=len(starts)).tolist()
         lines = self._lines([c.row for c in found.cells])
         for cell in found.cells:
             piece = self._slice_of(cell.row)
@@ -106,7 +137,7 @@ class PartInput:
         return stored, masks
 
     def _slice_of(self, row: int) -> _Slice:
-        return max((s for s in self.slices if s.at <= row), key=lambda s: (s.at, s.first))
+        return self.slices[bisect_right(self.slices, row, key=lambda s: s.at) - 1]
 
     def _lines(self, rows: list[int]) -> dict[tuple[str, int], int]:
         """{(file, row in it): line} of text files; each file is walked once."""

@@ -10,11 +10,10 @@ from segments.domain.push.push_plan import Part
 from segments.domain.push.reader_spec import from_json
 from segments.domain.tables import schema as schemas
 from segments.domain.tables.table_config import parse_table_config
-from segments.errors import InvalidInput
 from segments.models import Push
 from segments.services.push.push_run import run_push
 from segments.services.push.pushes import create_push
-from segments.spark.build_part import BuildJob, Built, try_build_part
+from segments.spark.build_part import BuildJob, Built, Failed, read_answers, try_build_part
 from segments.spark.read_rows import count_rows
 from segments.store import paths
 from segments.store.base import Write
@@ -108,15 +107,21 @@ class LocalBuilder:
         self.builds: list[int] = []
         self.before: Callable[[Part], None] = lambda part: None
 
-    def build(self, job: BuildJob, parts: Sequence[Part], on_built: Callable[[list[Built]], None]) -> None:
+    def build(
+        self,
+        job: BuildJob,
+        parts: Sequence[Part],
+        on_built: Callable[[list[Built]], None],
+        on_failed: Callable[[list[Failed]], None],
+    ) -> None:
         """As ``SparkBuilder.build``."""
         for part in parts:
             self.before(part)
-            answer = try_build_part(job, part.to_json())
-            if "error" in answer:
-                raise InvalidInput(answer["error"], remedy=answer["remedy"])
-            self.builds.append(part.ordinal)
-            on_built([Built(**answer)])
+            built, failed = read_answers([try_build_part(job, part.to_json())])
+            self.builds += [b.ordinal for b in built]
+            on_built(built)
+            if failed:
+                on_failed(failed)
             on_built([])
 
     def count_rows(self, files: Sequence[str], reader: dict[str, Any], on_tick: Callable[[], None]) -> dict[str, int]:

@@ -43,7 +43,7 @@ from segments.services.replacement.start_admission import declare
 from segments.services.segments.online import wait_until_online
 from segments.services.segments.replaced.by_push import check_names
 from segments.services.tables.quota import check_quota
-from segments.spark.build_part import BuildJob, Built, read_notes
+from segments.spark.build_part import BuildJob, Built, Failed, read_notes
 from segments.store import paths
 
 log = logging.getLogger(__name__)
@@ -58,8 +58,14 @@ _PATIENCE: Final = timedelta(hours=1)
 class Builder(Protocol):
     """Builds parts somewhere; see ``segments.spark.build_segments.SparkBuilder``."""
 
-    def build(self, job: BuildJob, parts: Sequence[Part], on_built: Callable[[list[Built]], None]) -> None:
-        """Stage all parts, reporting each."""
+    def build(
+        self,
+        job: BuildJob,
+        parts: Sequence[Part],
+        on_built: Callable[[list[Built]], None],
+        on_failed: Callable[[list[Failed]], None],
+    ) -> None:
+        """Stage all parts that can be, reporting each part."""
 
     def count_rows(self, paths: Sequence[str], reader: dict[str, Any], on_tick: Callable[[], None]) -> dict[str, int]:
         """Rows per file."""
@@ -225,7 +231,7 @@ class _Run:
             plan.get("error_rate", 0.0),
         )
         try:
-            self.builder.build(job, still_to_build(self.parts, self.built), self.on_built)
+            self.builder.build(job, still_to_build(self.parts, self.built), self.on_built, self.on_failed)
         finally:
             self.found.save(is_complete=len(self.found.parts) == len(plan["parts"]))
         self.found.check()
@@ -267,6 +273,10 @@ class _Run:
             bytes=sum(b.size_bytes for b in self.built.values()),
             files_done=sum(1 for f in self.push.plan["files"] if f["path"] not in waiting),
         )  # fmt: skip
+
+    def on_failed(self, failed: list[Failed]) -> None:
+        """A push has all of its files or none: the first that can not be read ends it."""
+        raise failed[0].refusal()
 
     def start(self) -> None:
         """Open the replacement, unless it is open."""
