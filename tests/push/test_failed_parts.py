@@ -1,4 +1,4 @@
-"""Parts that fail beside parts that are built: which file is at fault, and that the others go on."""
+"""Parts that fail while others are built: which file is at fault, and that the others go on."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def packed(*files: InputFile) -> Part:
 
 def outcome(job: BuildJob, part: Part) -> Built | Failed:
     built, failed = read_answers([try_build_part(job, part.to_json())])
-    return (built + failed)[0]  # type: ignore[operator, no-any-return]
+    return (built + failed)[0]
 
 
 def test_a_bad_file_of_a_packed_part_is_named_with_its_line(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_bad_rows_up_to_the_limit_of_their_file_are_left_out_and_listed(tmp_path
     assert over.file == files[1].path
 
 
-def test_an_empty_file_beside_others_takes_no_blame(tmp_path: Path) -> None:
+def test_an_empty_file_of_a_packed_part_takes_no_blame(tmp_path: Path) -> None:
     bad = csv_file(tmp_path, "b.csv", "Oslo,x")
     files = csv_file(tmp_path, "a.csv"), bad, csv_file(tmp_path, "c.csv")
     found = outcome(job_for(tmp_path, file_error_rate=0.0), packed(*files))
