@@ -2,6 +2,6 @@
 reason and act.
 """
 
-from segments.admin import grants, mirrors, people, records, schedules
+from segments.admin import grants, ingestion, mirrors, people, records, schedules
 
-__all__ = ["grants", "mirrors", "people", "records", "schedules"]
+__all__ = ["grants", "ingestion", "mirrors", "people", "records", "schedules"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, Final
+from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
+from segments.mirror.bulk_rows import write_rows
 from segments.mirror.rows import Changes, TableState, table_row
 from segments.models import Cluster, LineageEntry, Segment, Table
 from segments.names import split_table_name
@@ -41,9 +41,6 @@ _SEGMENT_COLUMNS = [
     "replicas_wanted",
     "replicas_online",
 ]
-
-
-_REPLICAS: Final = Segment._meta.get_field("replicas")
 
 
 @dataclass
@@ -135,34 +132,13 @@ def load_segments(cluster: Cluster, name: str) -> dict[str, dict[str, Any]]:
 
 
 def _write_segments(table: Table, changes: Changes) -> None:
-    rows = [_values(table, name, values) for name, values in changes.upserts.items()]
-    # SQLite takes 999 values at least.
-    size = min(_BATCH, (connection.features.max_query_params or 65_000) // (len(_SEGMENT_COLUMNS) + 2))
-    with connection.cursor() as cursor:
-        for i in range(0, len(rows), size):
-            batch = rows[i : i + size]
-            cursor.execute(_upsert(len(batch)), [value for row in batch for value in row])
+    rows = [
+        [table.pk, name, *(values[column] for column in _SEGMENT_COLUMNS)] for name, values in changes.upserts.items()
+    ]
+    write_rows(Segment, ("table_id", "name"), _SEGMENT_COLUMNS, rows)
     names = sorted(changes.deletes)
     for i in range(0, len(names), _BATCH):
         Segment.objects.filter(table=table, name__in=names[i : i + _BATCH]).delete()
-
-
-@cache
-def _upsert(rows: int) -> str:
-    """Insert or update so many segments: as ``bulk_create`` does it, without its tenth of a millisecond for each of
-    100,000 rows.
-    """
-    columns = [connection.ops.quote_name(column) for column in ("table_id", "name", *_SEGMENT_COLUMNS)]
-    table, key, listed = connection.ops.quote_name(Segment._meta.db_table), ", ".join(columns[:2]), ", ".join(columns)
-    values = ", ".join([f"({', '.join(['%s'] * len(columns))})"] * rows)
-    updates = ", ".join(f"{column} = EXCLUDED.{column}" for column in columns[2:])
-    return f"INSERT INTO {table} ({listed}) VALUES {values} ON CONFLICT ({key}) DO UPDATE SET {updates}"  # noqa: S608  # our own columns
-
-
-def _values(table: Table, name: str, values: dict[str, Any]) -> list[Any]:
-    """In the order of ``_upsert``; all but JSON is for the database what it is here."""
-    replicas = _REPLICAS.get_db_prep_save(values["replicas"], connection)
-    return [table.pk, name, *(replicas if column == "replicas" else values[column] for column in _SEGMENT_COLUMNS)]
 
 
 _LINEAGE_COLUMNS = ["segments_from", "segments_to", "state", "timestamp_ms", "notes"]

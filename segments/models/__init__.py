@@ -5,6 +5,7 @@ ZooKeeper.
 from __future__ import annotations
 
 from segments.models.alerts import AlertDelivery, Webhook
+from segments.models.ingestion import IngestionAttempt, IngestionFile, IngestionSession
 from segments.models.mirrors import Cluster, ConsumingSegment, LagSample, LineageEntry, Segment, Table
 from segments.models.people import ApiToken, Grant
 from segments.models.pushes import Push, PushReport, PushSegment
@@ -20,6 +21,9 @@ __all__ = [
     "Finding",
     "FindingSnooze",
     "Grant",
+    "IngestionAttempt",
+    "IngestionFile",
+    "IngestionSession",
     "LagSample",
     "LineageEntry",
     "PassRun",

@@ -1,0 +1,1 @@
+"""/api/v1/tables/{table}/ingestion: sessions of file ingestion."""

@@ -1,0 +1,150 @@
+"""A file ingestion session in plain words: where it stands, what queries see, what comes next, how long it may take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from segments.console.presenters.badges import Mark, mark
+from segments.models import IngestionAttempt, IngestionFile, IngestionSession
+
+_State = IngestionSession.State
+#: What a reason for an end means; others are shown as they are.
+_ENDS: Final = {
+    "RETRIES_EXHAUSTED": "Its retries were used up: the session after it began again with all files.",
+    "CONFIG_CHANGED": "Its configuration was changed: the session after it began again with all files.",
+    "CLEARED": "Its state was cleared; nothing of it became visible.",
+    "CANCELLED": "Cancelled; nothing of it became visible.",
+    "UNDONE": "Undone: its rows are not visible any more.",
+}
+_FILE_MARKS: Final = {
+    "PENDING": Mark("queued", "idle", "clock"),
+    "RUNNING": Mark("building", "busy", "spin"),
+    "BUILT": Mark("built", "ok", "check"),
+    "DONE": Mark("pushed", "ok", "check"),
+    "FAILED": Mark("failed", "bad", "cross"),
+    "DROPPED": Mark("gone", "idle", "dot"),
+    "SKIPPED": Mark("skipped", "warn", "alert"),
+}
+
+
+@dataclass(frozen=True)
+class SessionView:
+    """One session for a page. ``left_s``: seconds that the files that are left may take; None: nobody can know.
+
+    ``is_live``: a run is under way, so that the page changes by itself. ``waits``: nothing happens until a trigger.
+    """
+
+    session: IngestionSession
+    mark: Mark
+    sentence: str
+    next_step: str
+    percent: int
+    left_s: float | None
+    is_live: bool
+    waits: bool
+
+
+def session_view(session: IngestionSession, attempts: Sequence[IngestionAttempt], now: datetime) -> SessionView:
+    """What the page says of a session; ``attempts`` are its runs, oldest first."""
+    is_open = is_open_session(session)
+    is_live = is_open and (bool(session.task) or session.state == _State.SWITCH)
+    return SessionView(
+        session,
+        _mark(session, is_live=is_live),
+        _sentence(session, is_live=is_live),
+        _next_step(session) if is_open and not is_live else "",
+        _percent(session),
+        _left_s(session, attempts, now) if is_live else None,
+        is_live,
+        is_open and not is_live,
+    )
+
+
+def is_open_session(session: IngestionSession) -> bool:
+    """Is something left to do, by a worker or by a trigger?"""
+    return session.is_kept and session.state != _State.DONE and not session.end_reason
+
+
+def file_mark(state: str) -> Mark:
+    """The badge of a file's state."""
+    return _FILE_MARKS.get(state) or mark(state)
+
+
+def file_tallies(session: IngestionSession) -> list[tuple[str, str, int]]:
+    """(state, word, how many files) of the states that occur, those that need somebody first."""
+    order = ("FAILED", "RUNNING", "PENDING", "SKIPPED", "BUILT", "DONE", "DROPPED")
+    counts = [(s, str(IngestionFile.State(s).label), int(getattr(session, f"files_{s.lower()}"))) for s in order]
+    return [line for line in counts if line[2]]
+
+
+def mode_words(mode: str, *, swap: bool) -> str:
+    """What the table does with the folder's files."""
+    if swap:
+        return "swap: each session replaces the whole table by all files of the folder"
+    if mode == "SYNC":
+        return "sync: the table follows the folder; changed files are replaced, rows of deleted files go"
+    return "append: new files are added, nothing is removed"
+
+
+def _mark(session: IngestionSession, *, is_live: bool) -> Mark:
+    if session.state == _State.DONE:
+        return Mark("done", "idle", "undo") if session.end_reason == "UNDONE" else Mark("done", "ok", "check")
+    if session.end_reason:
+        return Mark("ended", "idle", "cross")
+    if is_live:
+        return Mark(_State(session.state).label, "busy", "spin")
+    return Mark("waiting", "bad" if session.files_failed else "warn", "cross" if session.files_failed else "clock")
+
+
+def _sentence(session: IngestionSession, *, is_live: bool) -> str:
+    total, failed = session.files_total, session.files_failed
+    if session.end_reason:
+        return _ENDS.get(session.end_reason, f"It ended: {session.end_reason}.")
+    if session.state == _State.DONE:
+        return f"Done: queries see the rows of {_files(total)}." if total else "Done: there was nothing to read."
+    if session.state == _State.SWITCH:
+        return "All files are built. Queries are being switched to them, all at once."
+    if session.state == _State.INIT:
+        return "The folder was listed; no file is read yet." if total else "The folder is being listed."
+    ready = session.files_built + session.files_done
+    if is_live:
+        return f"{ready} of {_files(total)} built. Queries still see the old rows."
+    if failed:
+        return f"{_files(failed)} of {total} failed. Queries still see the old rows, and nothing of this session."
+    return f"{ready} of {_files(total)} built, and the run ended. Queries still see the old rows."
+
+
+def _next_step(session: IngestionSession) -> str:
+    if session.retry_count < session.max_retries:
+        left = session.max_retries - session.retry_count
+        open_files = session.files_failed + session.files_pending + session.files_running
+        tries = "the last retry" if left == 1 else f"{left} retries are left"
+        again = f"only {_files(open_files)}" if open_files else "no file"
+        return f"The next trigger reads {again} again and keeps what is built ({tries})."
+    why = "no retry is allowed" if not session.max_retries else "all retries are used up"
+    return f"The next trigger begins again with all files: {why}. Retry now if the cause is mended."
+
+
+def _percent(session: IngestionSession) -> int:
+    if session.state == _State.DONE:
+        return 100
+    ready = session.files_built + session.files_done + session.files_skipped
+    return min(99, 100 * ready // session.files_total) if session.files_total else 0
+
+
+def _left_s(session: IngestionSession, attempts: Sequence[IngestionAttempt], now: datetime) -> float | None:
+    """By what this run has done since it began."""
+    if session.state != _State.IN_PROGRESS or not attempts or attempts[-1].started_at is None:
+        return None
+    before = sum(run.files_ok for run in attempts[:-1])
+    ended = session.files_built + session.files_done + session.files_skipped + session.files_failed - before
+    left = session.files_pending + session.files_running
+    passed = (now - attempts[-1].started_at).total_seconds()
+    return left * passed / ended if ended > 0 and passed > 0 else None
+
+
+def _files(number: int) -> str:
+    return f"{number:,} file{'' if number == 1 else 's'}"

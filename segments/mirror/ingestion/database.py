@@ -1,0 +1,131 @@
+"""Write the rows of file ingestion sessions: in bulk, nothing where nothing changed, a bounded history."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha1
+from typing import Any, Final
+
+from django.db import transaction
+
+from segments.mirror.bulk_rows import write_rows
+from segments.models import Cluster, IngestionAttempt, IngestionFile, IngestionSession, Table
+
+#: Sessions of a table whose rows are kept when ZooKeeper has forgotten them, and of how many of these the files too.
+SESSIONS_KEPT: Final = 50
+FILES_KEPT_OF: Final = 5
+#: What ends a session that was neither done nor given up when its znode went.
+CLEARED: Final = "CLEARED"
+FILE_COLUMNS: Final = (
+    "uri",
+    "fingerprint",
+    "state",
+    "segments",
+    "rows",
+    "bytes",
+    "attempts",
+    "error",
+    "line",
+)
+_ATTEMPT_COLUMNS: Final = ["task", "started_at", "ended_at", "files_ok", "files_failed", "log"]
+#: Files in one short transaction, and seconds between two: others wait for SQLite's only writer.
+_PIECE: Final = 500
+_PAUSE_S: Final = 0.005
+
+FileValues = Mapping[str, tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class SessionRows:
+    """The rows that one session is to have. ``files``: values of ``FILE_COLUMNS`` by URI; None: as they are.
+    ``attempts``: column values by the number of the run.
+    """
+
+    session_id: str
+    values: Mapping[str, Any]
+    files: FileValues | None
+    attempts: Mapping[int, Mapping[str, Any]]
+
+
+@dataclass
+class Written:
+    """What stands in the database of one session, so that nothing is written, or even asked, that is there already."""
+
+    pk: int
+    values: Mapping[str, Any]
+    files: FileValues = field(default_factory=dict)
+    attempts: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def find_table(cluster: Cluster, typed: str) -> Table | None:
+    """The table's row; None while the mirror of tables has not made it, or when the table is gone."""
+    return Table.objects.filter(cluster=cluster, name=typed).first()
+
+
+def load(table: Table, session_id: str) -> Written | None:
+    """What stands of a session; its own values are not compared the first time."""
+    row = IngestionSession.objects.filter(table=table, session_id=session_id).only("pk").first()
+    if row is None:
+        return None
+    files = {f[0]: f for f in row.files.order_by().values_list(*FILE_COLUMNS)}
+    return Written(row.pk, {}, files)
+
+
+def write_session(table: Table, rows: SessionRows, before: Written | None) -> Written:
+    """Write what differs from ``before``. Files come first, so that no page counts what it does not list yet."""
+    if before is None:
+        made, _ = IngestionSession.objects.update_or_create(
+            table=table, session_id=rows.session_id, defaults=dict(rows.values)
+        )
+        before = Written(made.pk, rows.values)
+    files = before.files if rows.files is None else rows.files
+    if files is not before.files:
+        _write_files(before.pk, before.files, files)
+    values = {**before.values, **rows.values}  # counts of files stay as they were where these were not read
+    with transaction.atomic():
+        _write_attempts(before.pk, before.attempts, rows.attempts)
+        if before.values != values:
+            IngestionSession.objects.filter(pk=before.pk).update(**rows.values)
+    return Written(before.pk, values, files, rows.attempts)
+
+
+def keep_history(table: Table, in_zookeeper: Iterable[str]) -> None:
+    """Sessions whose znodes are gone become history, of which the newest stay."""
+    gone = IngestionSession.objects.filter(table=table).exclude(session_id__in=list(in_zookeeper))
+    newly = gone.filter(is_kept=True)
+    newly.exclude(state=IngestionSession.State.DONE).filter(end_reason="").update(end_reason=CLEARED)
+    newly.update(is_kept=False, lease_owner="", task="")
+    old = list(gone.values_list("pk", flat=True))
+    IngestionFile.objects.filter(session__in=old[FILES_KEPT_OF:]).delete()
+    IngestionSession.objects.filter(pk__in=old[SESSIONS_KEPT:]).delete()
+
+
+def _write_files(session: int, before: FileValues, now: FileValues) -> None:
+    changed = [(session, _key(uri), *values) for uri, values in now.items() if before.get(uri) != values]
+    for i in range(0, len(changed), _PIECE):
+        with transaction.atomic():
+            write_rows(IngestionFile, ("session_id", "key"), FILE_COLUMNS, changed[i : i + _PIECE])
+        time.sleep(_PAUSE_S)
+    gone = [_key(uri) for uri in before.keys() - now.keys()]
+    for i in range(0, len(gone), _PIECE):
+        IngestionFile.objects.filter(session=session, key__in=gone[i : i + _PIECE]).delete()
+
+
+def _write_attempts(
+    session: int, before: Mapping[int, Mapping[str, Any]], now: Mapping[int, Mapping[str, Any]]
+) -> None:
+    changed: Sequence[IngestionAttempt] = [
+        IngestionAttempt(session_id=session, number=number, **values)
+        for number, values in now.items()
+        if before.get(number) != values
+    ]
+    if changed:
+        IngestionAttempt.objects.bulk_create(
+            changed, update_conflicts=True, unique_fields=["session", "number"], update_fields=_ATTEMPT_COLUMNS
+        )
+
+
+def _key(uri: str) -> str:
+    return sha1(uri.encode(), usedforsecurity=False).hexdigest()

@@ -1,0 +1,1 @@
+"""File ingestion sessions as use cases."""
