@@ -8,7 +8,20 @@ from typing import Any
 from django.contrib.auth.models import Permission, User
 from django.utils import timezone
 
-from segments.models import AuditEvent, Cluster, Finding, LineageEntry, PassRun, Push, PushSegment, Segment, Table
+from segments.models import (
+    AuditEvent,
+    Cluster,
+    Finding,
+    IngestionAttempt,
+    IngestionFile,
+    IngestionSession,
+    LineageEntry,
+    PassRun,
+    Push,
+    PushSegment,
+    Segment,
+    Table,
+)
 
 #: The cluster that settings name by default; ``wiring.context()`` knows no other.
 CLUSTER = "pinotadmin"
@@ -121,6 +134,34 @@ def make_push_segment(push: Push, name: str = "flights_0", **values: Any) -> Pus
     return PushSegment.objects.create(
         push=push, name=name, **{"state": "STAGED", "rows": 42_000, "bytes": 1_300_000, **values}
     )
+
+
+def make_session(table: Table, session_id: str = "cp_1_0a0b0c0d", **values: Any) -> IngestionSession:
+    """A file ingestion session whose first run ended: 3 files are built, 2 failed; with its run."""
+    began = timezone.now() - timedelta(minutes=2)
+    defaults: dict[str, Any] = {
+        "state": "IN_PROGRESS",
+        "max_retries": 3,
+        "input_dir": "/data/in",
+        "started_at": began,
+        "changed_at": began,
+        "triggered_by": "ann",
+        "files_total": 5,
+        "files_built": 3,
+        "files_failed": 2,
+        "rows": 3_000,
+        "bytes": 90_000,
+        "seconds": 12.5,
+    }
+    session = IngestionSession.objects.create(table=table, session_id=session_id, **{**defaults, **values})
+    IngestionAttempt.objects.create(session=session, number=1, started_at=began, files_ok=3, files_failed=2)
+    return session
+
+
+def make_files(session: IngestionSession, state: str, *uris: str, **values: Any) -> list[IngestionFile]:
+    """Files of a session in one state."""
+    rows = [IngestionFile(session=session, key=uri[-40:], uri=uri, state=state, attempts=1, **values) for uri in uris]
+    return IngestionFile.objects.bulk_create(rows)
 
 
 def make_finding(**values: Any) -> Finding:

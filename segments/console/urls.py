@@ -10,6 +10,8 @@ from django.urls import URLPattern, URLResolver, include, path
 from segments.console.operation import Operation, operation_page
 from segments.console.views.access import audit, login, tokens
 from segments.console.views.clusters import clusters, health, minion_tasks, servers
+from segments.console.views.ingestion import sessions as ingestion_sessions
+from segments.console.views.ingestion import table_ingestion
 from segments.console.views.push import push_blocked, push_report, pushes
 from segments.console.views.realtime import consumption, partition, reingestion, sequence_deletion
 from segments.console.views.realtime.set_aside import actions as set_aside_actions
@@ -62,6 +64,9 @@ _pages = [
     button("tables/<str:typed>/deleted/<str:segment>/cancel/", deleted.CANCEL, name="cancel_deletion"),
     button("tables/<str:typed>/delete/", deleted.DELETE, name="delete_segments"),
     path("tables/<str:typed>/segments/<str:segment>/", tables.segment, name="segment"),
+    path("tables/<str:typed>/ingestion/", table_ingestion.of_table, name="ingestion"),
+    path("tables/<str:typed>/ingestion/sessions/<str:session>/", ingestion_sessions.detail, name="ingestion_session"),
+    path("tables/<str:typed>/ingestion/sessions/<str:session>/live/", ingestion_sessions.live, name="ingestion_live"),
     path("tables/<str:typed>/rebalance/", rebalance.state, name="rebalance"),
     path("tables/<str:typed>/rebalance/progress/", rebalance.progress, name="rebalance_progress"),
     button("tables/<str:typed>/rebalance/begin/", rebalance.BEGIN, name="begin_rebalance"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeVar
 
 from django.db.models import Model, QuerySet
 from rest_framework.request import Request
@@ -21,6 +21,8 @@ from segments.services.ingestion.mirrored_sessions import (
     session_document,
     sessions_of,
 )
+
+M = TypeVar("M", bound=Model)
 
 _PAGE: Final = 100
 _MOST: Final = 1_000
@@ -98,7 +100,7 @@ class SessionRun(OfATable):
         return Response(attempt_document(found, with_log=True))
 
 
-def page_of(request: Request, rows: QuerySet[Any, Any]) -> tuple[list[Model], int, int]:
+def page_of(request: Request, rows: QuerySet[M, Any]) -> tuple[list[M], int, int]:
     """The rows that ``limit`` and ``offset`` choose, how many there are, and the offset. Raises InvalidInput."""
     limit = int_param(request, "limit")
     offset = int_param(request, "offset") or 0

@@ -39,7 +39,8 @@ def files_of(session: IngestionSession, *, state: str = "", search: str = "") ->
     if state:
         if state not in IngestionFile.State.values:
             raise InvalidInput(
-                f"'{shown(state)}' is no state of a file.", remedy=f"Write one of {', '.join(IngestionFile.State.values)}."
+                f"'{shown(state)}' is no state of a file.",
+                remedy=f"Write one of {', '.join(IngestionFile.State.values)}.",
             )
         return _matching(rows.filter(state=state), search).order_by("uri")
     rank = Case(*(When(state=s, then=Value(i)) for i, s in enumerate(_ORDER)), output_field=IntegerField())

@@ -1,0 +1,84 @@
+"""The sessions of a table, and one of them with its files and runs; both renew themselves while something runs."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from segments.console.access import find_table, page
+from segments.console.cluster_address import cluster_of
+from segments.console.listing import asked, cut, page_number
+from segments.console.presenters.ingestion.sessions import (
+    SessionView,
+    file_mark,
+    file_tallies,
+    mode_words,
+    session_view,
+)
+from segments.console.views.tables.tables import head
+from segments.models import IngestionFile, IngestionSession
+from segments.names import TableName
+from segments.services.ingestion.mirrored_sessions import files_of, find_session
+
+#: Seconds between two looks of an open page at a session that runs, and at one that waits.
+_LIVE_S: Final = 1
+_WAITING_S: Final = 5
+
+
+@page
+@require_safe
+def detail(request: HttpRequest, typed: str, session: str) -> HttpResponse:
+    """One session: how far it is, its files by state and address, its runs."""
+    table, name = find_table(request, typed)
+    row, context = _progress(request, name, session)
+    wanted = asked(request, "state", "q")
+    state = wanted["state"] if wanted["state"] in IngestionFile.State.values else ""
+    is_filtered = bool(state or wanted["q"])
+    total = None if is_filtered else row.files_total + row.files_dropped
+    listing = cut(files_of(row, state=state, search=wanted["q"]), page_number(request.GET.get("page")), total=total)
+    more = {
+        "listing": listing,
+        "files": [(file, file_mark(file.state)) for file in listing],
+        "wanted": wanted,
+        "is_filtered": is_filtered,
+        "states": IngestionFile.State.choices,
+    }
+    return render(request, "console/ingestion/session.html", {**head(request, table, "ingestion"), **context, **more})
+
+
+@page
+@require_safe
+def live(request: HttpRequest, typed: str, session: str) -> HttpResponse:
+    """The part of a session's page that htmx fetches again and again; the whole page loads once more when it ends, or
+    when its buttons become others (``seen`` is what the page shows).
+    """
+    table, name = find_table(request, typed)
+    row, context = _progress(request, name, session)
+    answer = render(request, "console/ingestion/progress.html", {"table": table, **context})
+    if asked(request, "seen")["seen"] != _phase(row, context["view"]):
+        answer["HX-Refresh"] = "true"
+    return answer
+
+
+def _progress(request: HttpRequest, name: TableName, session_id: str) -> tuple[IngestionSession, dict[str, Any]]:
+    row = find_session(cluster_of(request), name, session_id)
+    runs = list(row.attempts.defer("log") if request.headers.get("HX-Request") else row.attempts.all())
+    view = session_view(row, runs, timezone.now())
+    return row, {
+        "session": row,
+        "view": view,
+        "runs": runs,
+        "tallies": file_tallies(row),
+        "mode": mode_words(row.mode, swap=row.swap),
+        "phase": _phase(row, view),
+        "every_s": _LIVE_S if view.is_live else _WAITING_S,
+    }
+
+
+def _phase(row: IngestionSession, view: SessionView) -> str:
+    """What decides about the page's buttons and parts."""
+    return f"{row.state}-{row.retry_count}-{'live' if view.is_live else 'waits' if view.waits else 'over'}"

@@ -1,0 +1,134 @@
+"""The page of a session: where it stands in plain words, files by state, runs; it renews itself and stays quick."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from segments.models import IngestionFile, IngestionSession, Table
+from tests.console.test_tables import FRAME
+from tests.factories import make_files, make_session, make_table
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("world")]
+BASE = "/console/tables/flights_OFFLINE/ingestion/"
+PAGE = f"{BASE}sessions/cp_1_0a0b0c0d/"
+
+
+@pytest.fixture
+def table() -> Table:
+    return make_table()
+
+
+def text(client: Client, address: str = PAGE) -> str:
+    return client.get(address).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (
+            {},
+            ["2 files of 5 failed", "Queries still see the old rows", "reads only 2 files again", "3 retries are left"],
+        ),
+        ({"retry_count": 2}, ["the last retry"]),
+        ({"retry_count": 3}, ["begins again with all files: all retries are used up"]),
+        ({"max_retries": 0}, ["begins again with all files: no retry is allowed"]),
+        ({"task": "run-1", "files_failed": 0, "files_running": 2}, ["3 of 5 files built", "every 1s"]),
+        ({"state": "INIT", "task": "run-1", "files_total": 0}, ["The folder is being listed"]),
+        ({"state": "SWITCH", "task": "run-1"}, ["Queries are being switched to them, all at once"]),
+        ({"state": "DONE", "files_failed": 0}, ["Done: queries see the rows of 5 files"]),
+        ({"end_reason": "RETRIES_EXHAUSTED"}, ["Its retries were used up"]),
+        ({"end_reason": "CLEARED", "is_kept": False}, ["Its state was cleared", "This session is history"]),
+    ],
+)
+def test_the_state_is_said_in_plain_words(
+    viewer: Client, table: Table, values: dict[str, Any], words: list[str]
+) -> None:
+    make_session(table, **values)
+    shown = text(viewer)
+    for word in words:
+        assert word in shown
+
+
+def test_files_that_failed_come_first_with_line_and_error(viewer: Client, table: Table) -> None:
+    session = make_session(table)
+    make_files(session, "BUILT", "/in/a.csv", "/in/b.csv", rows=1_000)
+    make_files(session, "FAILED", "/in/z.csv", error="'<x>' is no INT.", line=1_204)
+    shown = text(viewer)
+    assert shown.index("/in/z.csv") < shown.index("/in/a.csv")
+    assert "Line 1,204: &#x27;&lt;x&gt;&#x27; is no INT." in shown
+
+
+def test_files_are_chosen_by_state_and_address(viewer: Client, table: Table) -> None:
+    session = make_session(table)
+    make_files(session, "BUILT", "/in/a.csv", "/in/b.csv")
+    make_files(session, "SKIPPED", "/in/c.csv")
+    assert "/in/a.csv" not in text(viewer, f"{PAGE}?state=SKIPPED")
+    assert "/in/c.csv" in text(viewer, f"{PAGE}?state=SKIPPED")
+    assert "/in/b.csv" not in text(viewer, f"{PAGE}?q=a.csv")
+    assert "/in/a.csv" in text(viewer, f"{PAGE}?state=NONSENSE")
+
+
+def test_the_time_left_follows_from_what_this_run_has_done(viewer: Client, table: Table) -> None:
+    session = make_session(table, task="run-2", retry_count=1, files_total=100, files_built=40, files_failed=0,
+        files_pending=60)  # fmt: skip
+    session.attempts.update(files_ok=20)
+    session.attempts.create(number=2, started_at=timezone.now() - timedelta(seconds=20))
+    # 20 of this run in 20 s: 60 s for the 60 that are left.
+    assert "about 1 min left" in text(viewer) or "about 1 min 0 s left" in text(viewer)
+
+
+def test_the_live_part_loads_the_page_again_when_the_session_ends(viewer: Client, table: Table) -> None:
+    session = make_session(table, task="run-1")
+    shown = viewer.get(f"{PAGE}live/?seen=IN_PROGRESS-0-live")
+    assert "HX-Refresh" not in shown
+    assert 'every 1s"' in shown.content.decode()
+    IngestionSession.objects.filter(pk=session.pk).update(state="DONE", task="")
+    over = viewer.get(f"{PAGE}live/?seen=IN_PROGRESS-0-live")
+    assert over["HX-Refresh"] == "true"
+    assert "hx-trigger" not in over.content.decode()
+
+
+def test_the_table_page_lists_sessions_and_draws_bars(viewer: Client, table: Table) -> None:
+    make_session(table, "cp_1_a", state="DONE", files_failed=0, seconds=30.0, started_at="2026-01-01T00:00:00Z")
+    make_session(table, "cp_2_a", started_at="2026-01-02T00:00:00Z")
+    shown = text(viewer, BASE)
+    assert shown.count('<rect class="bar-consumed"') == 2
+    assert shown.count('<rect class="bar-failed"') == 2
+    for words in ("Seconds per session", "Rows per session", "12 s", "cp_1_a", "Current session"):
+        assert words in shown
+
+
+def test_a_session_of_another_table_is_not_shown(viewer: Client, table: Table) -> None:
+    make_session(make_table("other_OFFLINE"))
+    assert viewer.get(PAGE).status_code == 404
+
+
+def test_a_page_of_ten_thousand_files_is_quick(
+    viewer: Client, table: Table, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    session = make_session(table, files_total=10_000, files_built=9_990, files_failed=10)
+    IngestionFile.objects.bulk_create(
+        [
+            IngestionFile(
+                session=session, key=f"{n:05}", uri=f"/in/part-{n:05}.csv", state="BUILT" if n % 1_000 else "FAILED"
+            )
+            for n in range(10_000)
+        ]
+    )
+    with django_assert_max_num_queries(FRAME + 6):
+        assert "1 to 50 of 10000" in text(viewer)
+    # Meant to be 0.3 s at most on a quiet machine.
+    assert min(_seconds(viewer) for _ in range(3)) < 1.5
+
+
+def _seconds(client: Client) -> float:
+    began = time.perf_counter()
+    assert client.get(PAGE).status_code == 200
+    return time.perf_counter() - began
