@@ -29,6 +29,8 @@ KNOWN: Final[dict[str, list[str]]] = {
     "partition": ["0"],
     "hook": ["1"],
     "finding": ["1"],
+    "session": ["cp_1_0a0b0c0d"],
+    "run": ["1"],
     "type": ["OFFLINE", "REALTIME", "offline"],
     "tableType": ["OFFLINE", "REALTIME"],
     "tableName": ["t", "t_OFFLINE"],

@@ -49,6 +49,8 @@ NAMES = {
     "partition": "0",
     "hook": "1",
     "finding": "1",
+    "session": "cp_1_0a0b0c0d",
+    "run": "1",
 }
 
 
@@ -169,7 +171,7 @@ def world(cluster: ApiCluster, tasks: list[Any]) -> Iterator[dict[str, Any]]:
 
     from segments import wiring
     from segments.models import Cluster, PushReport
-    from tests.factories import CLUSTER, make_entry, make_segments, make_table
+    from tests.factories import CLUSTER, make_entry, make_segments, make_session, make_table
 
     cluster.create()
     cluster.push("s")
@@ -180,6 +182,7 @@ def world(cluster: ApiCluster, tasks: list[Any]) -> Iterator[dict[str, Any]]:
         table = make_table("t_OFFLINE")
         make_table("t_REALTIME")
         make_segments(table, "s")
+        make_session(table)
         entry = started["segmentLineageEntryId"]
         make_entry(table, entry, "IN_PROGRESS", segments_from=[], segments_to=["x"])
         Cluster.objects.create(name="n", kind="pinot", controller_urls=["http://127.0.0.1:1"])

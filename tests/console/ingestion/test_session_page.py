@@ -47,7 +47,7 @@ def text(client: Client, address: str = PAGE) -> str:
         ({"end_reason": "CLEARED", "is_kept": False}, ["Its state was cleared", "This session is history"]),
     ],
 )
-def test_the_state_is_said_in_plain_words(
+def test_the_page_says_in_plain_words_where_a_session_stands(
     viewer: Client, table: Table, values: dict[str, Any], words: list[str]
 ) -> None:
     make_session(table, **values)

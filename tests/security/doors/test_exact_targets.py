@@ -119,6 +119,8 @@ def requests(entry: str, push: str) -> Iterator[tuple[str, str, Any]]:
             "number": "1",
             "partition": "0",
             "finding": "1",
+            "session": "cp_1_0a0b0c0d",
+            "run": "1",
             "tenant": "DefaultTenant",
             "path": "x",
         }

@@ -18,7 +18,7 @@ _LEAST: Final = 1.5
 
 @dataclass(frozen=True)
 class SessionBar:
-    """One session's bar; ``kind`` is its class, ``text`` what is said of it on hover, ``session_id`` where it leads."""
+    """One session's bar; ``kind`` is its class, ``text`` what it says on hover, ``session_id`` where it leads."""
 
     x: float
     y: float

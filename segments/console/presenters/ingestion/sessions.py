@@ -34,7 +34,7 @@ _FILE_MARKS: Final = {
 class SessionView:
     """One session for a page. ``left_s``: seconds that the files that are left may take; None: nobody can know.
 
-    ``is_live``: a run is under way, so that the page changes by itself. ``waits``: nothing happens until a trigger.
+    ``is_live``: a run is under way, so that the page changes on its own. ``waits``: nothing happens until a trigger.
     """
 
     session: IngestionSession

@@ -24,7 +24,7 @@ from segments.models import IngestionFile, IngestionSession
 from segments.names import TableName
 from segments.services.ingestion.mirrored_sessions import files_of, find_session
 
-#: Seconds between two looks of an open page at a session that runs, and at one that waits.
+#: Seconds between two requests of an open page for a session that runs, and at one that waits.
 _LIVE_S: Final = 1
 _WAITING_S: Final = 5
 
