@@ -46,9 +46,7 @@ class SparkBuilder:
         (``on_failed``); ``on_built`` is called with [] now and then between. What either raises cancels the job and is
         raised here: that is how a caller stops at the first bad file. Raises Unavailable when Spark fails.
         """
-        largest_first = sorted(
-            parts, key=lambda p: -sum(piece.file.size for piece in p.pieces)
-        )  # all cores end at about the same time
+        largest_first = sorted(parts, key=lambda p: -p.weight)  # all cores end at about the same time
         bodies = [p.to_json() for p in largest_first]
         seen: set[int] = set()
 

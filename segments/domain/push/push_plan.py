@@ -25,13 +25,40 @@ class InputFile:
     etag: str = ""
 
 
+class Unit(StrEnum):
+    """What a piece counts: rows; bytes of a file that is not compressed, from the beginning of a row to the beginning
+    of another; row groups of Parquet or stripes of ORC.
+    """
+
+    ROWS = "rows"
+    BYTES = "bytes"
+    GROUPS = "groups"
+
+
 @dataclass(frozen=True)
 class Piece:
-    """Rows [start, stop) of a file; ``stop`` None: to its end."""
+    """Rows, bytes or groups [start, stop) of a file; ``stop`` None: to its end. ``size``: about how many bytes these
+    are, 0: as many as the file has.
+    """
 
     file: InputFile
     start: int = 0
     stop: int | None = None
+    unit: Unit = Unit.ROWS
+    size: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """All of the file."""
+        return self.start == 0 and self.stop is None
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes are read for it."""
+        return self.size or self.file.size
+
+    def __str__(self) -> str:
+        return self.file.path + ("" if self.is_whole else f" {self.unit} {self.start + 1}-{self.stop or 'end'}")
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -49,7 +76,12 @@ class Part:
     @property
     def source(self) -> str:
         """Its files, for people."""
-        return ", ".join(p.file.path + ("" if p.stop is None else f" rows {p.start + 1}-{p.stop}") for p in self.pieces)
+        return ", ".join(map(str, self.pieces))
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes are read for it."""
+        return sum(p.weight for p in self.pieces)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the database and the executors."""
@@ -58,15 +90,20 @@ class Part:
 
 def part_from_json(body: Mapping[str, Any]) -> Part:
     """Back from ``Part.to_json``."""
-    pieces = tuple(Piece(InputFile(**p["file"]), p["start"], p["stop"]) for p in body["pieces"])
+    pieces = tuple(_piece(p) for p in body["pieces"])
     return Part(body["ordinal"], body["sequence"], pieces)
+
+
+def _piece(body: Mapping[str, Any]) -> Piece:
+    unit = Unit(body.get("unit", Unit.ROWS))
+    return Piece(InputFile(**body["file"]), body["start"], body["stop"], unit, body.get("size", 0))
 
 
 def parts_by_file(files: Sequence[InputFile]) -> list[Part]:
     """One segment per file, in the order of their paths.
 
-    Sequence ids count over all folders: Pinot's default counts within each, which gives files of two folders one name
-    (W9). With one folder, the usual case, both are the same.
+    Sequence ids count over all folders: Pinot's default counts within each, which gives files of two folders one name.
+    With one folder, the usual case, both are the same.
     """
     return [Part(i, i, (Piece(f),)) for i, f in enumerate(sorted(files, key=lambda f: f.path))]
 
@@ -130,6 +167,6 @@ def next_step(entry: Entry | None, *, started: bool) -> Step:
 
 def must_revert(entry: Entry | None) -> bool:
     """A failed push takes back only what is its own and still open; a completed switch is never undone by a late
-    failure (W3, W11).
+    failure.
     """
     return entry is not None and entry.state is State.IN_PROGRESS
