@@ -92,23 +92,26 @@ class Bench:
         table.wait_rows(20)
         times: dict[int, list[tuple[float, int]]] = {0: [], 1: []}
         backwards = 0
+        quick = QuickSql(self.installation.endpoints)
         with self.producing(table, 1_000):
             until = time.monotonic() + self.seconds
             while time.monotonic() < until:
-                seen, now = table.newest(), time.perf_counter()
+                seen, now = table.newest(quick), time.perf_counter()
                 for partition, newest in seen.items():
                     before = times[partition][-1][1] if times[partition] else -1
                     backwards += newest < before
                     if newest > before:
                         times[partition].append((now, newest))
-                time.sleep(0.02)
-        stalls = [
-            later - earlier
+                time.sleep(0.002)
+        steps = [
+            (later - earlier, low // 5_000 < high // 5_000)
             for series in times.values()
             for (earlier, low), (later, high) in itertools.pairwise(series)
-            if low // 5_000 < high // 5_000
         ]
+        stalls = [seconds for seconds, is_commit in steps if is_commit]
         print(f"  stall of visible rows at {what}, {len(stalls)} of them: {spread(stalls)}   Pinot 1.5.1: {rival}")
+        others = [seconds for seconds, is_commit in steps if not is_commit]
+        print(f"  between commits, from one change of the visible rows to the next: {spread(others)}")
         print(f"  visible rows went back {backwards} times")
         self.check(table)
         table.drop()
@@ -237,6 +240,7 @@ class Bench:
 
     def _pauses(self, table: Table, how: str) -> None:
         answered, stopped, resumed, first = [], [], [], []
+        quick = QuickSql(self.installation.endpoints)
         for _ in range(self.rounds):
             began = time.perf_counter()
             table.client.call("POST", f"/tables/{table.name}/pauseConsumption", params={"comment": "bench"})
@@ -244,12 +248,12 @@ class Bench:
             poll(lambda: not table.consuming(), 60, "nothing consuming")
             stopped.append(time.perf_counter() - began)
             poll(lambda: set(self._states(table)) == {"ONLINE"}, 60, "all ONLINE")
-            newest = table.newest().get(0, -1)
+            newest = table.newest(quick).get(0, -1)
             table.send(0, 1)
             began = time.perf_counter()
             table.client.call("POST", f"/tables/{table.name}/resumeConsumption")
             resumed.append(time.perf_counter() - began)
-            while table.newest().get(0, -1) <= newest:
+            while table.newest(quick).get(0, -1) <= newest:
                 pass
             first.append(time.perf_counter() - began)
             poll(lambda: len(table.consuming()) == 2, 30, "two consuming segments")

@@ -204,9 +204,9 @@ class Table:
         """Rows that a query sees."""
         return int(self.client.sql(f"select count(*) from {self.name}")[0][0])
 
-    def newest(self) -> dict[int, int]:
+    def newest(self, quick: QuickSql) -> dict[int, int]:
         """{partition: largest n that a query sees}."""
-        return {int(p): int(n) for p, n in self.client.sql(f"select p, max(n) from {self.name} group by p limit 1000")}
+        return {int(p): int(n) for p, n in quick.sql(f"select p, max(n) from {self.name} group by p limit 1000")}
 
     def wait_rows(self, count: int, seconds: float = 300.0) -> None:
         """Wait until at least so many are visible."""
