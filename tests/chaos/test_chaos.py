@@ -2,7 +2,8 @@
 kill.
 
 Two minutes by default; ``make chaos`` sets CHAOS_SECONDS to half an hour, and CHAOS_PAUSELESS, which puts a table with
-pauseless commits next to the standard one. A failure names its seed; CHAOS_SEED repeats a run's choices.
+pauseless commits next to the standard one. Now and then the deep store hangs for some seconds instead, while parts are
+killed as before. A failure names its seed; CHAOS_SEED repeats a run's choices.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import signal
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ import pytest
 
 from bench.realtime_table import RedisFeed, Table
 from tests.background import Background
+from tests.chaos.hanging_store import HangingStore
 from tests.integration.running import Client, Installation
 from tests.waiting import poll
 
@@ -32,6 +35,7 @@ PAUSELESS = os.environ.get("CHAOS_PAUSELESS", "") == "1"
 #: Rows a second and partition; a segment ends every ten seconds or so.
 RATE, FLUSH = 200, 2_000
 GOES_ON_S = 30.0
+DEEP_STORE = "deep store"
 
 
 class Producer:
@@ -76,12 +80,13 @@ class Producer:
 
 
 class Chaos:
-    """The installation, what may be killed of it, and how far rows are visible."""
+    """The installation, what may be killed of it, and its deep store, which may hang."""
 
-    def __init__(self, installation: Installation) -> None:
-        self.installation = installation
+    def __init__(self, installation: Installation, store: HangingStore) -> None:
+        self.installation, self._store = installation, store
         self.random = random.Random(SEED)
         self.done: list[str] = []
+        self._hangs_until: float | None = None
 
     def victims(self) -> dict[str, int]:
         """{name: pid} of all that may be killed."""
@@ -96,13 +101,24 @@ class Chaos:
         return {**pids, **servers}
 
     def strike(self) -> str:
-        """kill -9 of one of them."""
+        """kill -9 of one of them, or the deep store stands still for some seconds."""
+        if self._hangs_until is not None and time.monotonic() > self._hangs_until:
+            self.let_store_go()
         victims = poll(self.victims, 60, "endpoints.json")
         weights = [4 if name.startswith("Server_") or name == "web" else 1 for name in victims]
-        name = self.random.choices(list(victims), weights)[0]
-        os.kill(victims[name], signal.SIGKILL)
+        name = self.random.choices([*victims, DEEP_STORE], [*weights, 1])[0]
+        if name == DEEP_STORE:
+            self._store.hang()
+            self._hangs_until = time.monotonic() + self.random.uniform(5, 40)
+        else:
+            os.kill(victims[name], signal.SIGKILL)
         self.done.append(name)
         return name
+
+    def let_store_go(self) -> None:
+        """The deep store answers again."""
+        self._store.release()
+        self._hangs_until = None
 
 
 def visible(client: Client, table: Table) -> int:
@@ -129,11 +145,16 @@ def create_tables(client: Client, feed: RedisFeed) -> list[Table]:
 
 @pytest.mark.timeout(SECONDS + 480)
 def test_random_kills_lose_and_double_nothing_and_consumption_goes_on(tmp_path: Path) -> None:
-    installation = Installation(tmp_path / "data").start()
+    store = HangingStore(tmp_path)
+    settings = {**store.settings, "PINOTADMIN_DEEP_STORE_TIMEOUT_S": "3"}
+    installation = Installation(tmp_path / "data", settings=settings).start()
+    opened = ExitStack()
     try:
         client = Client(installation.endpoints)
-        tables = create_tables(client, RedisFeed(installation.endpoints["redis"]))
-        producers, chaos = [Producer(table) for table in tables], Chaos(installation)
+        feed = RedisFeed(installation.endpoints["redis"])
+        opened.callback(feed.client.close)
+        tables = create_tables(client, feed)
+        producers, chaos = [Producer(table) for table in tables], Chaos(installation, store)
         poll(lambda: all(visible(client, table) > 0 for table in tables), 60, "the first rows")
         until = time.monotonic() + SECONDS
         while time.monotonic() < until:
@@ -146,11 +167,14 @@ def test_random_kills_lose_and_double_nothing_and_consumption_goes_on(tmp_path: 
                 f"seed {SEED}: rows after the kill of {name} ({chaos.done})",
             )
             threading.Event().wait(chaos.random.uniform(0.5, 4))
+        chaos.let_store_go()
         for producer in producers:
             producer.stop()
         for table in tables:
             ends_whole(client, table, chaos)
     finally:
+        opened.close()
+        store.release()
         installation.stop()
 
 

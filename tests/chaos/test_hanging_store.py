@@ -14,46 +14,15 @@ import pytest
 
 from bench.realtime_table import RedisFeed, Table
 from tests.background import Background
+from tests.chaos.hanging_store import HangingStore
 from tests.chaos.outside_files import OutsideFiles
 from tests.integration.running import Client, Installation
-from tests.waiting import poll, wait_until
+from tests.waiting import poll
 
 SECONDS = float(os.environ.get("HANGING_SECONDS", "30"))
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(SECONDS + 300)]
-HOOK = Path(__file__).resolve().parent / "hanging"
 #: Rows a second; a segment ends every ten seconds, and its upload fails.
 RATE, FLUSH = 50, 500
-
-
-class HangingStore:
-    """Stops and releases every call into the deep store of an installation."""
-
-    def __init__(self, folder: Path) -> None:
-        self.fifo = folder / "hanging"
-        self._marker = folder / "hanging.hangs"
-        os.mkfifo(self.fifo)
-
-    @property
-    def settings(self) -> dict[str, str]:
-        """For the installation."""
-        return {"PYTHONPATH": str(HOOK), "HANGING_STORE_FIFO": str(self.fifo)}
-
-    def hang(self) -> None:
-        """From now on nothing comes back."""
-        self._marker.touch()
-
-    def release(self) -> None:
-        """Everything that hangs goes on."""
-        self._marker.unlink(missing_ok=True)
-        wait_until(lambda: not self._let_go(), 60, "nothing hangs any more", every_s=0.01)
-
-    def _let_go(self) -> bool:
-        """Those who wait now; False when nobody does."""
-        try:
-            os.close(os.open(self.fifo, os.O_WRONLY | os.O_NONBLOCK))
-        except OSError:  # ENXIO
-            return False
-        return True
 
 
 @pytest.fixture
