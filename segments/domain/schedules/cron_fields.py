@@ -119,7 +119,11 @@ def _value(part: Part, offset: int, text: str) -> tuple[int, bool]:
     number = whole_number(text)
     place = min(offset, max(len(part.text) - 1, 0))
     if number is None:
-        names = f" or {next(iter(field.names))} to {next(reversed(field.names))}" if field.names else ""
+        names = (
+            f" or {min(field.names, key=field.names.__getitem__)} to {max(field.names, key=field.names.__getitem__)}"
+            if field.names
+            else ""
+        )
         raise part.wrong(f"a number from {field.low} to {field.high}{names} is expected here", place)
     if not field.low <= number <= field.high:
         raise part.wrong(f"the {field.name} is {field.low} to {field.high}, not {number}", place)
