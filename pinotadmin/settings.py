@@ -9,6 +9,7 @@ import secrets
 import tempfile
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+from zoneinfo import ZoneInfo
 
 import django_htmx
 from django.core.exceptions import ImproperlyConfigured
@@ -59,6 +60,15 @@ def _bool(name: str, default: bool) -> bool:
     if text in ("", "true", "false", "1", "0"):
         return {"": default, "true": True, "1": True}.get(text, False)
     raise ImproperlyConfigured(f"{name} must be true or false, not {text!r}.")
+
+
+def _time_zone(name: str, default: str) -> str:
+    text = _text(name, default)
+    try:
+        ZoneInfo(text)
+    except (KeyError, OSError, ValueError) as error:
+        raise ImproperlyConfigured(f"{name} must be a time zone such as UTC or Europe/Berlin, not {text!r}.") from error
+    return text
 
 
 def _database(url: str) -> dict[str, object]:
@@ -177,6 +187,10 @@ PUSHES_PER_USER = _int("PINOTADMIN_PUSHES_PER_USER", 50)
 PUSHES_PER_TABLE = _int("PINOTADMIN_PUSHES_PER_TABLE", 20)
 #: Days that the audit, pushes, findings and the like are kept once they are over; 0: for ever.
 HISTORY_DAYS = _int("PINOTADMIN_HISTORY_DAYS", 730)
+
+# -- schedules of tasks
+#: Where cron expressions of table configs count that name no time zone of their own.
+SCHEDULE_TIME_ZONE = _time_zone("PINOTADMIN_SCHEDULE_TIME_ZONE", "UTC")
 
 # -- alerts
 #: Who gets mail about findings, separated by commas; nobody unless it is given. From which severity on: warning or

@@ -18,6 +18,7 @@ from segments.api.realtime import completion, consumption, partitions, reingesti
 from segments.api.replacement import checks, lineage, protocol, undo
 from segments.api.segments import segment_archive, segment_operations, segment_uploads, segments
 from segments.api.tables import rebalance, schemas, tables
+from segments.api.tasks import lint
 from segments.api.upkeep import findings, health, metrics, webhooks
 from segments.domain.realtime.completion import Kind
 
@@ -185,6 +186,7 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
         Route("api/v1/segments/<str:table>/deletions", segment_archive.PendingDeletions),
         Route("api/v1/segments/<str:table>/deletions/<str:segment>/cancel", segment_archive.CancelDeletion),
         Route("api/v1/tasks", cluster_tasks.Tasks),
+        Route("api/v1/tables/<str:table>/tasks/lint", lint.TaskLint),
         Route("api/v1/tables/<str:table>/controllerStatus", cluster_tasks.TableStatus),
     ),
 }

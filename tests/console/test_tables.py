@@ -160,6 +160,23 @@ def test_config_and_schema_are_shown_as_json(viewer: Client) -> None:
     assert "dimensionFieldSpecs" in text
 
 
+def test_the_config_shows_what_its_tasks_do_and_what_is_ignored(viewer: Client) -> None:
+    task = {"inputDirURI": "file:///in", "inputFormat": "csv", "schedule": "0 */30 * * * ?", "push.mode": "<b>"}
+    table = make_table()
+    table.config = {**table.config, "task": {"taskTypeConfigsMap": {"FileIngestionTask": task, "MergeRollupTask": {}}}}
+    table.save()
+    text = _text(viewer, "/console/tables/flights_OFFLINE/config/")
+    for words in ("Schedule: every 30 minutes (UTC).", "Next runs:", "Nothing on this cluster runs tasks of type"):
+        assert words in text
+    assert text.count("<strong>Ignored:</strong>") == 1
+    table.config["task"]["taskTypeConfigsMap"]["FileIngestionTask"]["schedule"] = "<script>"
+    table.save()
+    text = _text(viewer, "/console/tables/flights_OFFLINE/config/")
+    assert "It can not run like this." in text
+    assert "<script>&" not in text
+    assert "seconds" in text
+
+
 def test_names_are_escaped(viewer: Client) -> None:
     make_table()
     make_event(target="flights_OFFLINE", reason="<script>alert(1)</script>")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -10,10 +11,13 @@ from rest_framework.response import Response
 from segments import wiring
 from segments.api.base import ApiView, bool_param, json_body, need_text, status, text_field, text_param
 from segments.domain.tables.secret_masks import mask
+from segments.domain.tables.table_config import TableConfig
 from segments.domain.tables.table_model import TableModel
 from segments.errors import InvalidInput
 from segments.names import TABLE_TYPES, parse_table_type, split_table_name
 from segments.services.access.read_rights import readable, reads_all
+from segments.services.core.context import Context
+from segments.services.schedules import task_check
 from segments.services.segments import segments
 from segments.services.tables import statistics, tables
 from segments.services.tables.table_record import read_table_config
@@ -47,7 +51,7 @@ class Tables(ApiView):
     def post(self, request: Request) -> Response:
         """Create a table; its schema must be there."""
         config = tables.create_table(self.ctx, json_body(request), actor=self.actor)
-        return Response({"unrecognizedProperties": {}, "status": f"Table {config.table} successfully added"})
+        return Response(_answer(self.ctx, config, status=f"Table {config.table} successfully added"))
 
 
 class OneTable(ApiView):
@@ -66,7 +70,7 @@ class OneTable(ApiView):
     def put(self, request: Request, table: str) -> Response:
         """Change the config. What is masked in it stays as it is stored."""
         config = tables.update_table(self.ctx, table, json_body(request), actor=self.actor)
-        return Response({"unrecognizedProperties": {}, "status": f"Table config updated for {config.table}"})
+        return Response(_answer(self.ctx, config, status=f"Table config updated for {config.table}"))
 
     def delete(self, request: Request, table: str) -> Response:
         """Drop the table; of a hybrid one both halves unless a type is given."""
@@ -95,7 +99,7 @@ class ValidateTable(ApiView):
         body = with_stored_secrets(self.ctx, json_body(request))
         with secrets_masked_in_errors(body):
             config, _ = tables.validate_table(self.ctx, body)
-        return Response({config.table.type: mask(config.body), "unrecognizedProperties": {}})
+        return Response(_answer(self.ctx, config, **{config.table.type: mask(config.body)}))
 
 
 class TableSecrets(ApiView):
@@ -166,6 +170,12 @@ class TableMetadata(ApiView):
         need_text(request, "type")
         found = tables.one_table(self.ctx, table, text_param(request, "type"))
         return Response(statistics.table_metadata(self.ctx, found))
+
+
+def _answer(ctx: Context, config: TableConfig, **more: Any) -> dict[str, Any]:
+    """Pinot's answer to a config; with ``warnings``, which are ours, where its tasks give reason for them."""
+    found = task_check.warnings(ctx, config)
+    return {"unrecognizedProperties": {}, **more, **({"warnings": found} if found else {})}
 
 
 def _sizes(admin_url: str, typed: str) -> Mapping[str, int]:

@@ -12,11 +12,22 @@ from segments.domain.ingestion.task_keys import FLAGS, KNOWN, NUMBERS, PREFIXES,
 from segments.domain.push.path_pattern import parse_pattern
 from segments.domain.push.push_model import RecordReader
 from segments.domain.push.reader_spec import ReaderSpec, parse_reader
+from segments.domain.schedules.cron_times import time_zone
+from segments.domain.schedules.quartz import parse_cron
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.names import OFFLINE, shown
 
-__all__ = ["TASK_TYPE", "IngestionMode", "IngestionTask", "Problem", "parse_ingestion_task", "problems", "task_map"]
+__all__ = [
+    "TASK_TYPE",
+    "IngestionMode",
+    "IngestionTask",
+    "Problem",
+    "parse_ingestion_task",
+    "problems",
+    "refusal",
+    "task_map",
+]
 
 TASK_TYPE: Final = "FileIngestionTask"
 _READER: Final = "recordReader.prop."
@@ -48,6 +59,7 @@ class IngestionTask:
 
     ``max_files`` and ``max_bytes`` bound one part of the work, ``max_tasks`` the parts that run at once; 0: no bound.
     ``file_system`` are the ``input.fs.*`` keys, prefix included. ``selector`` names what is replaced; None: by mode.
+    ``schedule`` is a checked cron expression, ``schedule_zone`` the name of its time zone; None: the setting's.
     ``error_rate`` is the share of bad rows of a file (0 to 1) from which on the file fails.
     """
 
@@ -74,6 +86,7 @@ class IngestionTask:
     error_rate: float | None
     recursive: bool
     selector: Selector | None
+    schedule_zone: str | None = None
 
 
 def task_map(config: TableConfig) -> dict[str, str] | None:
@@ -95,8 +108,14 @@ def parse_ingestion_task(config: TableConfig) -> IngestionTask | None:
         found.insert(0, Problem(TASK_TYPE, what, "Add the task to an OFFLINE table.", is_wrong=True))
     if found:
         first = found[0]
-        raise InvalidInput(f"{first.what} (table '{config.table}').", remedy=first.remedy, field=first.key)
+        raise refusal(config, first)
     return _task(given)
+
+
+def refusal(config: TableConfig, problem: Problem) -> InvalidInput:
+    """The refusal of a table config for this problem; ``field`` is the key, ``position`` the character of its value."""
+    more = {} if problem.position is None else {"position": problem.position}
+    return InvalidInput(f"{problem.what} (table '{config.table}').", remedy=problem.remedy, field=problem.key, **more)
 
 
 def problems(given: Mapping[str, str]) -> list[Problem]:
@@ -135,6 +154,9 @@ def _wrong(given: Mapping[str, str]) -> list[Problem]:
     for key in ("includeFileNamePattern", "excludeFileNamePattern"):
         found += _refused(key, lambda key=key: parse_pattern(given[key]) if given.get(key) else None)
     found += _refused("inputFormat", lambda: _reader(given))
+    for key, read in (("schedule", parse_cron), ("scheduleTimeZone", time_zone)):
+        text = given.get(key, "").strip()
+        found += _refused(key, lambda text=text, read=read: read(text) if text else None)
     return found
 
 
@@ -204,6 +226,7 @@ def _task(given: Mapping[str, str]) -> IngestionTask:
         error_rate=_share(given["errorRate"]) if "errorRate" in given else None,
         recursive=given.get("searchRecursively", _TRUE).strip().lower() != "false",
         selector=read_selector(given),
+        schedule_zone=given.get("scheduleTimeZone", "").strip() or None,
     )
 
 
@@ -227,7 +250,8 @@ def _refused(key: str, read: object) -> list[Problem]:
         below = field.removeprefix("recordReaderSpec.configs.")
         own = f"{_READER}{below}" if below != field else key
         text = error.message.rstrip(".").replace("recordReaderSpec.configs.", _READER)
-        return [_is_wrong(own, text.replace("recordReaderSpec.dataFormat", "inputFormat"), error.remedy)]
+        text = text.replace("recordReaderSpec.dataFormat", "inputFormat")
+        return [Problem(own, text, error.remedy, is_wrong=True, position=error.data.get("position"))]
     return []
 
 

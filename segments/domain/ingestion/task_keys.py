@@ -13,13 +13,15 @@ INT_MAX: Final = 2**31 - 1
 @dataclass(frozen=True)
 class Problem:
     """Something about one key: ``what`` is a sentence without its full stop. ``is_wrong``: the task can not be carried
-    out like this; else the key is unknown or has no effect.
+    out like this; else the key is unknown or has no effect. ``position``: the character of its value that is wrong,
+    from 1, where that is known.
     """
 
     key: str
     what: str
     remedy: str
     is_wrong: bool = False
+    position: int | None = None
 
 
 #: true or false; all are false unless they are set, but for ``searchRecursively``.
@@ -45,6 +47,7 @@ _TEXTS: Final = (
     "includeFileNamePattern",
     "excludeFileNamePattern",
     "schedule",
+    "scheduleTimeZone",
     "ingestionMode",
     "modifiedFilePolicy",
     "taskMaxDataSize",

@@ -21,6 +21,7 @@ from segments.names import (
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.replacement.lineage_record import table_not_found
+from segments.services.schedules.task_check import refuse_wrong_task
 from segments.services.segments import last_copies
 from segments.services.tables.table_secrets import secrets_masked_in_errors
 from segments.store import paths
@@ -68,6 +69,7 @@ def validate_table(ctx: Context, body: Any) -> tuple[TableConfig, Schema]:
     where Pinot judges it).
     """
     config = ctx.engine.tables.parse_config(body)
+    refuse_wrong_task(ctx, config, is_change=False)
     return config, ctx.engine.tables.validate_config(ctx, config)
 
 
@@ -79,6 +81,7 @@ def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
     """
     config = ctx.engine.tables.parse_config(keep_secrets(body, {}))  # a mask is nobody's secret
     with audit.recorded(ctx, actor, "createTable", config.table.typed), secrets_masked_in_errors(config.body):
+        refuse_wrong_task(ctx, config, is_change=False)
         ctx.engine.tables.create_table(ctx, config)
     return config
 
@@ -95,6 +98,7 @@ def update_table(ctx: Context, name: str, body: Any, *, actor: Actor) -> TableCo
     if raw != table.raw or suffix not in (None, table.type):
         raise InvalidInput(f"The body is table '{table}', the address names '{name}'.", remedy="Make them the same.")
     with audit.recorded(ctx, actor, "updateTable", table.typed) as detail, secrets_masked_in_errors(given.body):
+        refuse_wrong_task(ctx, given, is_change=True)
         return ctx.engine.tables.update_table(ctx, given, detail)
 
 

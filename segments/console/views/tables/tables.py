@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any, Final
 
 from django.db.models import F, QuerySet
@@ -10,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from segments import wiring
 from segments.console.access import ADMINISTER, find_table, may, may_operate, may_somewhere, page
 from segments.console.cluster_address import cluster_of, ctx_of
 from segments.console.listing import asked, cut, page_number
@@ -18,9 +20,13 @@ from segments.console.presenters.realtime_rows import visible_rows
 from segments.console.presenters.tables import schema_columns, table_rows
 from segments.domain.segments.ideal_state import ERROR
 from segments.domain.tables.secret_masks import mask
+from segments.domain.tables.table_config import TableConfig
+from segments.errors import InvalidInput
 from segments.models import Finding, LineageEntry, PassRun, Push, Segment, Table
 from segments.names import REALTIME
 from segments.secret_texts import MASK
+from segments.services.engine import Offers
+from segments.services.schedules.task_check import lint_config, not_run
 
 #: Sort keys of the segment list -> columns; the name makes the order total.
 SORTS: Final = {
@@ -141,11 +147,20 @@ def segment(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
 @require_safe
 def config(request: HttpRequest, typed: str) -> HttpResponse:
     """Table config, its secrets masked, and schema as JSON."""
-    table, _ = find_table(request, typed)
+    table, name = find_table(request, typed)
     config = mask(table.config)
     texts = {"config": json.dumps(config, indent=2), "schema": json.dumps(table.schema, indent=2)}
     more = {"has_secrets": MASK in texts["config"], "may_administer": may(request, ADMINISTER, table.name)}
-    return render(request, "console/table_config.html", {**head(request, table, "config"), **texts, **more})
+    tasks = _tasks(TableConfig(name, table.config), wiring.offers_of(table.cluster))
+    return render(request, "console/table_config.html", {**head(request, table, "config"), **texts, **more, **tasks})
+
+
+def _tasks(config: TableConfig, offers: Offers) -> dict[str, Any]:
+    """What the config's tasks do, or why they do nothing; nothing of a config that can not be read."""
+    try:
+        return {"lint": lint_config(config, int(time.time() * 1000)), "not_run": not_run(config, offers)}
+    except InvalidInput:
+        return {}
 
 
 def head(request: HttpRequest, table: Table, tab: str) -> dict[str, Any]:

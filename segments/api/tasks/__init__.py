@@ -1,0 +1,1 @@
+"""/tasks: tasks of table configs, their runs and schedules."""

@@ -1,0 +1,1 @@
+"""Tasks of table configs: checked when a config is saved, and started on their schedules."""

@@ -1,0 +1,77 @@
+"""Checks the tasks of a table config before anything runs: refuses what can not be carried out, names what has no
+effect.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django.conf import settings
+
+from segments.domain.ingestion.task_config import TASK_TYPE, refusal, task_map
+from segments.domain.ingestion.task_lint import PATH, TaskLint, lint, problem_json, wrong_problems
+from segments.domain.tables.secret_masks import mask
+from segments.domain.tables.table_config import TableConfig
+from segments.errors import InvalidInput, RecordCorrupt
+from segments.services.core.context import Context
+from segments.services.engine import Offers
+from segments.services.tables.table_record import find_table_config
+
+
+def refuse_wrong_task(ctx: Context, config: TableConfig, *, is_change: bool) -> None:
+    """Refuse a file ingestion task that could not run. With ``is_change`` one that is stored like this already may
+    stay, so that the rest of its table's config can be changed.
+
+    InvalidInput with the path of the key (``field``), and where it is known the character of its value (``position``).
+    """
+    wrong = wrong_problems(config)
+    if not wrong or (is_change and _is_stored(ctx, config)):
+        return
+    error = refusal(config, wrong[0])
+    where = PATH if wrong[0].key == TASK_TYPE else f"{PATH}.{wrong[0].key}"
+    raise InvalidInput(error.message, remedy=error.remedy, **{**error.data, "field": where})
+
+
+def warnings(ctx: Context, config: TableConfig) -> list[dict[str, Any]]:
+    """Keys that are unknown or have no effect, and types of tasks that nothing runs on this cluster."""
+    found = lint_config(config, ctx.clock())
+    return [*([problem_json(p) for p in found.problems] if found else []), *not_run(config, ctx.engine.offers)]
+
+
+def lint_config(config: TableConfig, now_ms: int) -> TaskLint | None:
+    """What the file ingestion task of a config would do; None when it has none."""
+    return lint(config, datetime.fromtimestamp(now_ms / 1000, UTC), settings.SCHEDULE_TIME_ZONE)
+
+
+def lint_table(ctx: Context, config: TableConfig) -> dict[str, Any]:
+    """What the tasks of a config would do, and what is wrong, missing or without effect in them; JSON-ready."""
+    found = lint_config(config, ctx.clock())
+    return {
+        "table": config.table.typed,
+        "tasks": {TASK_TYPE: found.to_json()} if found else {},
+        "notRun": not_run(config, ctx.engine.offers),
+    }
+
+
+def not_run(config: TableConfig, offers: Offers) -> list[dict[str, Any]]:
+    """Types of tasks that only minions run, where there are none."""
+    types = (config.model.task.task_type_configs_map or {}) if config.model.task else {}
+    return [
+        {
+            "key": f"task.taskTypeConfigsMap.{name}",
+            "problem": f"Nothing on this cluster runs tasks of type '{name}': it has no minions.",
+            "remedy": f"Remove it; of Pinot's tasks only {TASK_TYPE} is carried out here.",
+            "isWrong": False,
+        }
+        for name in types
+        if name != TASK_TYPE and not offers.minion_tasks
+    ]
+
+
+def _is_stored(ctx: Context, config: TableConfig) -> bool:
+    try:
+        stored = find_table_config(ctx, config.table)
+    except RecordCorrupt:
+        return False
+    return stored is not None and mask(task_map(stored)) == mask(task_map(config))
