@@ -154,7 +154,7 @@ def make_session(table: Table, session_id: str = "cp_1_0a0b0c0d", **values: Any)
         "seconds": 12.5,
     }
     session = IngestionSession.objects.create(table=table, session_id=session_id, **{**defaults, **values})
-    IngestionAttempt.objects.create(session=session, number=1, started_at=began, files_ok=3, files_failed=2)
+    IngestionAttempt.objects.create(session=session, number=0, started_at=began, files_ok=3, files_failed=2)
     return session
 
 

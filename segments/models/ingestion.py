@@ -33,7 +33,6 @@ class IngestionSession(models.Model):
     ended_at = models.DateTimeField(null=True)
     end_reason = models.TextField(blank=True, default="", help_text="Why it ended without being done, or was cleared")
     error = models.TextField(blank=True, default="", help_text="Why its last run did not come to its end")
-    cancelled_by = models.CharField(max_length=150, blank=True, default="")
     triggered_by = models.CharField(max_length=150, blank=True, default="")
     task = models.CharField(max_length=255, blank=True, default="", help_text="Name of the run under way")
     entry_id = models.CharField(max_length=64, blank=True, default="", help_text="Its replacement in the lineage")
@@ -101,7 +100,7 @@ class IngestionAttempt(models.Model):
     """Mirror of one run of a session: a trigger or a retry."""
 
     session = models.ForeignKey(IngestionSession, on_delete=models.CASCADE, related_name="attempts")
-    number = models.PositiveIntegerField(help_text="From 1")
+    number = models.PositiveIntegerField(help_text="From 0: the number of the retry")
     task = models.CharField(max_length=255, blank=True, default="")
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)

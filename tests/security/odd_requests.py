@@ -30,7 +30,7 @@ KNOWN: Final[dict[str, list[str]]] = {
     "hook": ["1"],
     "finding": ["1"],
     "session": ["cp_1_0a0b0c0d"],
-    "run": ["1"],
+    "run": ["0"],
     "type": ["OFFLINE", "REALTIME", "offline"],
     "tableType": ["OFFLINE", "REALTIME"],
     "tableName": ["t", "t_OFFLINE"],

@@ -50,7 +50,7 @@ NAMES = {
     "hook": "1",
     "finding": "1",
     "session": "cp_1_0a0b0c0d",
-    "run": "1",
+    "run": "0",
 }
 
 

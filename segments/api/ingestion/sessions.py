@@ -96,7 +96,7 @@ class SessionRun(OfATable):
         """When it ran, how many files it finished and lost, and the last lines of its log."""
         found = self.session(session).attempts.filter(number=run).first()
         if found is None:
-            raise NotFound(f"Session '{shown(session)}' has no run {run}.", remedy="Its first run is number 1.")
+            raise NotFound(f"Session '{shown(session)}' has no run {run}.", remedy="Its first run is number 0.")
         return Response(attempt_document(found, with_log=True))
 
 

@@ -35,7 +35,6 @@ def _session_values(session: IngestionSession, files: FileValues | None) -> dict
         "ended_at": _time(session.end_ms),
         "end_reason": session.end_reason,
         "error": mask_text(session.error)[:_LONGEST_ERROR],
-        "cancelled_by": session.cancelled_by,
         "triggered_by": session.triggered_by,
         "task": session.task,
         "entry_id": session.entry_id,

@@ -39,7 +39,7 @@ def test_one_session_has_its_counts_and_runs(cluster: ApiCluster, session: Inges
     found = cluster.http.get(f"{BASE}/{session.session_id}").json()
     assert (found["state"], found["retryCount"], found["maxRetries"]) == ("IN_PROGRESS", 0, 3)
     assert (found["files"]["total"], found["files"]["built"], found["files"]["failed"]) == (5, 3, 2)
-    assert [(run["run"], run["filesOk"], run["filesFailed"]) for run in found["runs"]] == [(1, 3, 2)]
+    assert [(run["run"], run["filesOk"], run["filesFailed"]) for run in found["runs"]] == [(0, 3, 2)]
     assert "log" not in found["runs"][0]
 
 
@@ -58,7 +58,7 @@ def test_files_come_failed_first_and_are_narrowed_by_state_and_address(
 
 def test_a_run_has_its_log(cluster: ApiCluster, session: IngestionSession) -> None:
     session.attempts.update(log="12:00:00 5 files listed")
-    assert cluster.http.get(f"{BASE}/{session.session_id}/runs/1").json()["log"] == "12:00:00 5 files listed"
+    assert cluster.http.get(f"{BASE}/{session.session_id}/runs/0").json()["log"] == "12:00:00 5 files listed"
 
 
 @pytest.mark.parametrize(

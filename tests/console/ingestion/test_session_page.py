@@ -79,7 +79,7 @@ def test_the_time_left_follows_from_what_this_run_has_done(viewer: Client, table
     session = make_session(table, task="run-2", retry_count=1, files_total=100, files_built=40, files_failed=0,
         files_pending=60)  # fmt: skip
     session.attempts.update(files_ok=20)
-    session.attempts.create(number=2, started_at=timezone.now() - timedelta(seconds=20))
+    session.attempts.create(number=1, started_at=timezone.now() - timedelta(seconds=20))
     # 20 of this run in 20 s: 60 s for the 60 that are left.
     assert "about 1 min left" in text(viewer) or "about 1 min 0 s left" in text(viewer)
 

@@ -120,7 +120,7 @@ def requests(entry: str, push: str) -> Iterator[tuple[str, str, Any]]:
             "partition": "0",
             "finding": "1",
             "session": "cp_1_0a0b0c0d",
-            "run": "1",
+            "run": "0",
             "tenant": "DefaultTenant",
             "path": "x",
         }
