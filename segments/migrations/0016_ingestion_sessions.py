@@ -28,7 +28,6 @@ class Migration(migrations.Migration):
                 ('ended_at', models.DateTimeField(null=True)),
                 ('end_reason', models.TextField(blank=True, default='', help_text='Why it ended without being done, or was cleared')),
                 ('error', models.TextField(blank=True, default='', help_text='Why its last run did not come to its end')),
-                ('cancelled_by', models.CharField(blank=True, default='', max_length=150)),
                 ('triggered_by', models.CharField(blank=True, default='', max_length=150)),
                 ('task', models.CharField(blank=True, default='', help_text='Name of the run under way', max_length=255)),
                 ('entry_id', models.CharField(blank=True, default='', help_text='Its replacement in the lineage', max_length=64)),
@@ -83,7 +82,7 @@ class Migration(migrations.Migration):
             name='IngestionAttempt',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField(help_text='From 1')),
+                ('number', models.PositiveIntegerField(help_text='From 0: the number of the retry')),
                 ('task', models.CharField(blank=True, default='', max_length=255)),
                 ('started_at', models.DateTimeField(null=True)),
                 ('ended_at', models.DateTimeField(null=True)),
