@@ -1,8 +1,9 @@
-"""Upsert: rows per second into one partition, memory of its keys, and what the mask costs queries.
+"""Upsert and dedup: rows per second into one partition, memory of its keys, and what the mask costs queries.
 
 Run from the project's root: ``python -m bench.keys.upsert [--keys 1000000]``. Messages are JSON of 10 columns, decoded,
-appended and taken into the keys as a server does it, each key twice; then queries over these rows without a mask
-(``skipUpsert``) and with one that hides a tenth of them.
+appended and taken into the keys as a server does it, each key twice, for one table of every kind; then queries over the
+rows of an upsert table without a mask (``skipUpsert``) and with one that hides a tenth of them. Times are processor
+time of all threads, so that other work on the machine does not count.
 """
 
 from __future__ import annotations
@@ -10,67 +11,87 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Final
 
 import numpy as np
 
 from bench.realtime_ingest import CONFIG, SCHEMA, message
 from segments.dataplane.primary_keys.keyed_rows import KeyedRows
 from segments.dataplane.primary_keys.table_keys import TableKeys
-from segments.dataplane.query import SegmentRows, execute_partial, plan_query
+from segments.dataplane.query import RowMask, SegmentRows, execute_partial, plan_query
 from segments.dataplane.realtime.decode import open_decoder
 from segments.dataplane.realtime.mutable_segment import MutableSegment
 from segments.domain.realtime.streams.stream_config import parse_stream_config
 from segments.domain.tables.keyed_tables import KeyRules
+from segments.domain.tables.schema import Schema, parse_schema
 
 BATCH = 10_000
 GOAL_ROWS, GOAL_BYTES, GOAL_RATIO = 80_000, 150, 1.3
+_HOUR_US: Final = 3_600_000_000
+_FLAGS = [{"name": name, "dataType": "BOOLEAN"} for name in ("gone", "late")]
+FLAGS = parse_schema({**SCHEMA.body, "dimensionFieldSpecs": [*SCHEMA.body["dimensionFieldSpecs"], *_FLAGS]})
+KINDS: Final[dict[str, tuple[KeyRules, Schema]]] = {
+    "upsert": (KeyRules("FULL", ("id",), "ts"), SCHEMA),
+    "upsert with TTL": (KeyRules("FULL", ("id",), "ts", ttl=_HOUR_US), SCHEMA),
+    "upsert, deletions and late rows marked": (
+        KeyRules("FULL", ("id",), "ts", delete_column="gone", out_of_order_column="late"), FLAGS,
+    ),
+    "upsert, late rows dropped": (KeyRules("FULL", ("id",), "ts", drops_out_of_order=True), SCHEMA),
+    "partial upsert": (
+        KeyRules("PARTIAL", ("id",), "ts", strategies={"amount": "INCREMENT", "count": "MAX", "city": "IGNORE"}),
+        SCHEMA,
+    ),
+    "dedup": (KeyRules("DEDUP", ("id",), None), SCHEMA),
+    "dedup with TTL": (KeyRules("DEDUP", ("id",), "ts", ttl=_HOUR_US), SCHEMA),
+}  # fmt: skip
 QUERIES = (
     "select count(*) from b",
     "select sum(amount), max(count) from b",
     "select city, count(*), sum(amount) from b group by city order by city limit 1000",
     "select count(*), sum(amount) from b where device = 'mobile' and count > 30",
     "select distinctcount(user) from b",
+    "select id, amount from b order by ts desc limit 10",
+    "select id, amount from b where city = 'city-7' limit 100",
 )
 _STREAM = {"streamType": "memory", "stream.memory.topic.name": "t"}
 
 
-def ingest(keys: int) -> tuple[float, float, MutableSegment]:
+def ingest(rules: KeyRules, schema: Schema, keys: int) -> tuple[float, float, MutableSegment]:
     """(rows per second, bytes per key, the rows): every key comes twice."""
-    table = TableKeys(KeyRules("FULL", ("id",), "ts"), SCHEMA)
-    decoder = open_decoder(parse_stream_config(_STREAM), SCHEMA, CONFIG)
-    segment = MutableSegment("b__0__0__20260801T1000Z", SCHEMA, CONFIG)
+    table = TableKeys(rules, schema)
+    decoder = open_decoder(parse_stream_config(_STREAM), schema, CONFIG)
+    segment = MutableSegment("b__0__0__20260801T1000Z", schema, CONFIG)
     into, took = KeyedRows(table, segment.name, segment), 0.0
     for start in range(0, 2 * keys, BATCH):
         batch = [message(n % keys, n) for n in range(start, start + BATCH)]
-        began = time.perf_counter()
+        began = time.process_time()
         decoded = decoder.decode(batch, now_ms=0)
         into.append(decoded.table, decoded.masks)
-        took += time.perf_counter() - began
+        took += time.process_time() - began
     assert table.keys == keys
     return 2 * keys / took, table.nbytes / keys, segment
 
 
-def seconds(run: Callable[[], object], times: int = 9) -> float:
-    """Median."""
-    found = []
+def seconds(runs: Iterable[Callable[[], object]], times: int = 15) -> list[float]:
+    """Median of each; they take turns."""
+    ways = list(runs)
+    found: list[list[float]] = [[] for _ in ways]
     for _ in range(times):
-        began = time.perf_counter()
-        run()
-        found.append(time.perf_counter() - began)
-    return statistics.median(found)
+        for own, run in zip(found, ways, strict=True):
+            began = time.process_time()
+            run()
+            own.append(time.process_time() - began)
+    return [statistics.median(own) for own in found]
 
 
-def overhead(sql: str, segment: MutableSegment, valid: np.ndarray) -> tuple[float, float]:
+def overhead(sql: str, segment: MutableSegment, valid: RowMask) -> list[float]:
     """Milliseconds over all rows (``skipUpsert``), and over all rows with the mask."""
     plan = plan_query(sql, SCHEMA)
     rows = segment.snapshot().table_of(plan.columns)
     every = [SegmentRows("s", "h", rows, len(valid))]
     masked = [SegmentRows("s", "h", rows, len(valid), valid=valid)]
-    return (
-        1000 * seconds(lambda: execute_partial(plan, every)),
-        1000 * seconds(lambda: execute_partial(plan, masked)),
-    )
+    return [1000 * s for s in seconds([lambda: execute_partial(plan, every), lambda: execute_partial(plan, masked)])]
 
 
 def main() -> None:
@@ -78,12 +99,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keys", type=int, default=1_000_000)
     keys = parser.parse_args().keys
-    rate, size, segment = ingest(keys)
-    print(f"{'rows/s into one partition':<60}{rate:>12,.0f}   at least {GOAL_ROWS:,}")
-    print(f"{'bytes per key, masks of its rows included':<60}{size:>12.0f}   at most {GOAL_BYTES}")
-    valid = np.arange(segment.rows) % 10 != 0
+    print(f"rows per second (at least {GOAL_ROWS:,}) and bytes per key, masks included (at most {GOAL_BYTES})")
+    found = {}
+    for kind, (rules, schema) in KINDS.items():
+        rate, size, found[kind] = ingest(rules, schema, keys)
+        print(f"{kind:<60}{rate:>12,.0f}{size:>8.0f}", flush=True)
+    segment = found["upsert"]
     for sql in QUERIES:
-        every, masked = overhead(sql, segment, valid)
+        every, masked = overhead(sql, segment, RowMask(np.arange(segment.rows) % 10 != 0))
         print(f"{sql[:58]:<60}{every:>8.1f} ms{masked:>8.1f} ms{masked / every:>7.2f} x   at most {GOAL_RATIO}")
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segments.dataplane.query import SegmentRows, execute_partial, merge, plan_query
+from segments.dataplane.query import RowMask, SegmentRows, execute_partial, groups, merge, plan_query
+from segments.dataplane.query.row_mask import ManyMasks
 from tests.query.samples import SCHEMA, segments_for
 
 QUERIES = [
@@ -38,7 +40,7 @@ def _answer(sql: str, kept: list[bool], *, is_masked: bool) -> tuple[list[list[A
     for at, segment in enumerate(segments_for(plan)):
         valid = np.array(kept[at * 3 : at * 3 + 3])
         if is_masked:
-            mask = None if valid.all() else valid
+            mask = None if valid.all() else RowMask(valid)
             segments.append(SegmentRows(segment.name, segment.host, segment.rows, segment.num_docs, valid=mask))
         else:
             rows = segment.rows.filter(valid) if segment.rows.num_columns else segment.rows
@@ -57,3 +59,43 @@ def test_a_masked_row_is_as_if_it_were_not_there(sql: str, kept: list[bool]) -> 
 def test_the_rows_that_count_keep_their_numbers() -> None:
     rows, _ = _answer("select $segmentName, $docId from t limit 100", [False, True, True, *[True] * 9], is_masked=True)
     assert [doc for name, doc in rows][:3] == [1, 2, 0]
+
+
+@given(
+    pieces=st.lists(st.integers(1, 40), min_size=1, max_size=4),
+    hidden=st.sampled_from(["none", "few", "most", "all", "first half"]),
+    odd=st.sampled_from([1.0, float("inf"), float("nan")]),
+    seed=st.integers(0, 1000),
+)
+def test_sums_over_the_rows_that_count_are_those_of_a_copy_of_them(
+    pieces: list[int], hidden: str, odd: float, seed: int
+) -> None:
+    """Also where chunks of columns and segments end in different places, and where a hidden value is not finite."""
+    rows, random = sum(pieces), np.random.default_rng(seed)
+    share = {"none": 1.0, "few": 0.9, "most": 0.1, "all": 0.0, "first half": 0.0}[hidden]
+    flags = random.random(rows) < share
+    flags[rows // 2 :] |= hidden == "first half"
+    numbers = np.where(flags, random.integers(-9, 9, rows).astype(float), odd)
+    ends = np.cumsum(pieces)
+    chunks = [pa.array(part) for part in np.split(numbers, ends[:-1])]
+    columns = {"a": pa.chunked_array(chunks), "k": pa.array(random.integers(0, 3, rows)).cast(pa.string())}
+    masks = ManyMasks([RowMask(flags[: rows // 3]), RowMask(flags[rows // 3 :])], [rows // 3, rows - rows // 3])
+    parts = [("count", ""), ("sum", "a"), ("min", "a"), ("max", "a")]
+    copy = pa.table(columns).filter(pa.array(flags))
+    assert groups.group_counting(columns, masks, [], parts) == groups.group(copy, [], parts)
+    by_key = groups.group_counting(columns, masks, ["k"], parts).sort_by("k0")
+    assert by_key.to_pylist() == groups.group(copy, ["k"], parts).sort_by("k0").to_pylist()
+
+
+def test_a_value_that_counts_and_is_not_finite_stays_in_the_sum() -> None:
+    masks = ManyMasks([RowMask(np.array([True, False, True, True, True]))], [5])
+    column = {"a": pa.chunked_array([pa.array([1.0, float("nan"), float("inf"), 2.0, 3.0])])}
+    assert groups.group_counting(column, masks, [], [("sum", "a")]).column("p0").to_pylist() == [float("inf")]
+
+
+@given(flags=st.lists(st.booleans(), max_size=60), wanted=st.integers(0, 9), repeats=st.sampled_from([1, 50, 500]))
+def test_a_prefix_is_the_shortest_one_with_so_many_rows(flags: list[bool], wanted: int, repeats: int) -> None:
+    mask = RowMask(np.repeat(np.array(flags, np.bool_), repeats))
+    size = mask.prefix_with(wanted)
+    assert mask.first(size).count == min(wanted, mask.count)
+    assert size == len(mask) or mask.first(max(size - 1, 0)).count == max(wanted - 1, 0)

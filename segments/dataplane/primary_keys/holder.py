@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from segments.dataplane.query.row_mask import RowMask
+
 Mask = NDArray[np.bool_]
 #: Reads columns of the rows that are there now.
 ReadColumns = Callable[[Sequence[str]], pa.Table]
@@ -25,8 +27,7 @@ class Holder:
         self.number, self.name, self.order, self.read = number, name, order, read
         self.rows = 0
         self._visible = np.zeros(0, np.bool_)
-        self._taken: Mask | None = None
-        self._is_whole = False
+        self._taken: RowMask | None = None
 
     def grow(self, rows: int) -> None:
         """There are so many rows now; none of the new ones is visible yet."""
@@ -57,19 +58,18 @@ class Holder:
         """The rows that queries do not see."""
         return np.flatnonzero(~self._visible[: self.rows])
 
-    def mask(self) -> Mask:
-        """Which rows queries see; it never changes."""
+    def mask(self) -> RowMask:
+        """Which rows queries see; it never changes, and is the same until they do."""
         if self._taken is None:
-            self._taken = self._visible[: self.rows].copy()
-            self._is_whole = bool(self._taken.all())
+            self._taken = RowMask(self._visible[: self.rows].copy())
         return self._taken
 
     @property
     def is_whole(self) -> bool:
         """Do queries see every row?"""
-        return bool(self.mask().all()) if self._taken is None else self._is_whole
+        return self.mask().count == self.rows
 
     @property
     def nbytes(self) -> int:
         """Memory of the masks."""
-        return self._visible.nbytes + (0 if self._taken is None else self._taken.nbytes)
+        return self._visible.nbytes + (0 if self._taken is None else self._taken.flags.nbytes)

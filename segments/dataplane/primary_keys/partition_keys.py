@@ -18,6 +18,7 @@ from segments.dataplane.primary_keys.key_hashes import Hashes
 from segments.dataplane.primary_keys.key_rows import KeyReader, KeyRows, last_of_each
 from segments.dataplane.primary_keys.key_table import NOWHERE, KeyTable, Places
 from segments.dataplane.primary_keys.time_limits import lowered
+from segments.dataplane.query.row_mask import RowMask
 
 
 class PartitionKeys:
@@ -111,17 +112,19 @@ class PartitionKeys:
         self._revive(lost)
         self.table.shrink()
 
-    def masks(self, names: Mapping[str, int]) -> dict[str, Mask | None]:
+    def masks(self, names: Mapping[str, int]) -> dict[str, RowMask | None]:
         """{segment: which of its first rows queries see, None: all}, of the ``names`` that are known, each with the
         number of its rows. With those that were dropped it is as if they were still here.
         """
         known = {name: self.segments[name] for name in names if name in self.segments}
         dropped = [self.dropped[name] for name in names if name in self.dropped]
         if not dropped:
-            return {n: None if h.is_whole and h.rows >= names[n] else h.mask()[: names[n]] for n, h in known.items()}
-        found = {name: holder.mask()[: names[name]] for name, holder in known.items()}
+            return {
+                n: None if h.is_whole and h.rows >= names[n] else h.mask().first(names[n]) for n, h in known.items()
+            }
+        found = {name: holder.mask().first(names[name]).flags for name, holder in known.items()}
         self._overlay(found, dropped)
-        return {**found}
+        return {name: RowMask(flags) for name, flags in found.items()}
 
     def are_visible(self, places: Places) -> Mask:
         """Do queries see the rows at these places? The last rows of deleted keys they do not."""

@@ -15,9 +15,10 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from segments.dataplane.primary_keys.holder import Holder, Mask
+from segments.dataplane.primary_keys.holder import Holder
 from segments.dataplane.primary_keys.key_rows import KeyReader, KeyRows
 from segments.dataplane.primary_keys.partition_keys import PartitionKeys
+from segments.dataplane.query.row_mask import RowMask
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.domain.tables.keyed_tables import KeyRules
 from segments.domain.tables.schema import Schema
@@ -110,14 +111,14 @@ class TableKeys:
         known = self._partitions[partition].segments.values()
         return [h.name for h in sorted(known, key=lambda h: h.order) if h.order > sequence]
 
-    def masks(self, found: Sequence[Rows]) -> Mapping[str, Mask | None]:
+    def masks(self, found: Sequence[Rows]) -> Mapping[str, RowMask | None]:
         """{segment: which of its rows queries see, None: all}; what is not in it has no keys."""
         if not self.rules.masks_rows:
             return {}
         by_partition: dict[int, dict[str, int]] = defaultdict(dict)
         for rows in found:
             by_partition[_place(rows.name)[0]][rows.name] = rows.num_docs
-        masks: dict[str, Mask | None] = {}
+        masks: dict[str, RowMask | None] = {}
         for partition, names in by_partition.items():
             masks.update(self._partitions[partition].masks(names))
         return masks

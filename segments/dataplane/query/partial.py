@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 
 from segments.dataplane.query import engine, groups
 from segments.dataplane.query.plan import QueryPlan
-from segments.dataplane.query.scan import NOTHING, SEGMENT, VALID, SegmentRows, is_masked, scan_table
+from segments.dataplane.query.row_mask import ManyMasks
+from segments.dataplane.query.scan import SEGMENT, VALID, SegmentRows, is_masked, scan_table
 from segments.dataplane.query.time_limit import time_limit
 
 _COLUMN: Final = re.compile(r"c\d+\Z")
@@ -44,9 +45,9 @@ def execute_partial(plan: QueryPlan, segments: Sequence[SegmentRows]) -> Partial
     (200).
     """
     total = sum(s.num_docs for s in segments)
-    read = (
-        _first_rows(plan, segments) if plan.kind == "selection" and plan.where is None and not plan.order else segments
-    )
+    read = [s for s in segments if s.valid is None or s.valid_docs]
+    if plan.kind == "selection" and plan.where is None and not plan.order:
+        read = _first_rows(plan, read)
     with time_limit(plan.timeout_s):
         rows, docs, matched = _select(plan, read) if plan.kind == "selection" else _group(plan, read)
     growing = {s.name: s.num_docs for s in segments if s.is_growing and not s.is_tail}
@@ -140,30 +141,18 @@ def _simple_group(plan: QueryPlan, segments: Sequence[SegmentRows]) -> pa.Table 
     table = scan_table(plan, segments)
     columns = {k: _decoded(table.column(k)) for k in keys}
     columns |= {sql: table.column(sql).cast(pa.float64(), safe=False) for _, sql in inputs if sql}
-    if VALID in table.column_names:
-        return _masked_group(columns, table.column(VALID), keys, inputs)
+    if is_masked(segments):
+        masks = ManyMasks([s.valid for s in segments], [s.num_docs for s in segments])
+        return groups.group_counting(columns, masks, keys, inputs)
     return groups.group(pa.table(columns), keys, inputs)
-
-
-def _masked_group(
-    columns: dict[str, Any], valid: Any, keys: Sequence[str], inputs: Sequence[tuple[str, str]]
-) -> pa.Table:
-    """The same over the rows that count: the values of the others are null, so that no key has to be copied."""
-    values = {c: v if c in keys else pc.if_else(valid, v, pa.scalar(None, v.type)) for c, v in columns.items()}
-    if not keys:
-        count = pa.array([pc.sum(valid).as_py() or 0], pa.int64())
-        parts = [p for p in inputs if p[0] != "count"]
-        sums = iter(groups.group(pa.table(values), [], parts).columns)
-        return pa.table({f"p{i}": count if f == "count" else next(sums) for i, (f, _) in enumerate(inputs)})
-    ones, docs = valid.cast(pa.int64()), f"p{len(inputs)}"
-    counted = [("sum", VALID) if function == "count" else (function, sql) for function, sql in inputs]
-    found = groups.group(pa.table({**values, VALID: ones, NOTHING: ones}), keys, [*counted, ("sum", NOTHING)])
-    return found.filter(pc.greater(found.column(docs), pa.scalar(0))).drop_columns([docs])
 
 
 def _unmasked(table: pa.Table) -> pa.Table:
     """The rows that count, of a scan."""
-    return table.filter(table.column(VALID)).drop_columns([VALID]) if VALID in table.column_names else table
+    if VALID not in table.column_names:
+        return table
+    kept: Any = table.column(VALID).cast(pa.bool_())
+    return table.filter(kept).drop_columns([VALID])
 
 
 def _decoded(column: Any) -> Any:
@@ -177,7 +166,7 @@ def _exploded(plan: QueryPlan, segments: Sequence[SegmentRows]) -> str:
 
 
 def _where(plan: QueryPlan, segments: Sequence[SegmentRows]) -> str:
-    conditions = [VALID] * is_masked(segments) + [f"({plan.where})"] * (plan.where is not None)
+    conditions = [f"{VALID} = 1"] * is_masked(segments) + [f"({plan.where})"] * (plan.where is not None)
     return f" WHERE {' AND '.join(conditions)}" if conditions else ""
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from segments.dataplane.query.nulls import are_recorded, equals_default, null_of
 from segments.dataplane.query.plan import QueryPlan
+from segments.dataplane.query.row_mask import RowMask
 from segments.domain.tables.schema import FieldSpec
 
 ARROW_TYPES: Final[dict[str, pa.DataType]] = {
@@ -40,7 +41,7 @@ class SegmentRows:
     num_docs: int = -1
     is_growing: bool = False
     is_tail: bool = False
-    valid: np.ndarray[Any, np.dtype[np.bool_]] | None = None
+    valid: RowMask | None = None
 
     def __post_init__(self) -> None:
         if self.num_docs < 0 or self.rows.num_columns:
@@ -49,15 +50,14 @@ class SegmentRows:
     @cached_property
     def valid_docs(self) -> int:
         """Rows that count."""
-        return self.num_docs if self.valid is None else int(np.count_nonzero(self.valid))
+        return self.num_docs if self.valid is None else self.valid.count
 
     def first(self, rows: int) -> SegmentRows:
         """As many of the first rows as have so many that count."""
         valid = self.valid
-        size = min(rows, self.num_docs) if valid is None else int(np.searchsorted(np.cumsum(valid), rows)) + 1
-        size = min(size, self.num_docs)
+        size = min(rows if valid is None else valid.prefix_with(rows), self.num_docs)
         cut = self.rows.slice(0, size) if self.rows.num_columns else self.rows
-        return SegmentRows(self.name, self.host, cut, size, valid=None if valid is None else valid[:size])
+        return SegmentRows(self.name, self.host, cut, size, valid=None if valid is None else valid.first(size))
 
 
 def is_masked(segments: Sequence[SegmentRows]) -> bool:
@@ -66,8 +66,8 @@ def is_masked(segments: Sequence[SegmentRows]) -> bool:
 
 
 def scan_table(plan: QueryPlan, segments: Sequence[SegmentRows], *, number_segments: bool = False) -> pa.Table:
-    """The plan's columns as ``c0, c1...``; a column that a segment lacks holds its default null value. ``valid`` is
-    there when ``is_masked``.
+    """The plan's columns as ``c0, c1...``; a column that a segment lacks holds its default null value. ``valid``, one
+    where a row counts, is there when ``is_masked``.
     """
     sizes = [s.num_docs for s in segments]
     columns: dict[str, Any] = {}
@@ -88,8 +88,8 @@ def scan_table(plan: QueryPlan, segments: Sequence[SegmentRows], *, number_segme
         columns[SEGMENT] = pa.array(_numbers(sizes))
     if is_masked(segments):
         columns[VALID] = pa.chunked_array(
-            [pa.repeat(pa.scalar(True), s.num_docs) if s.valid is None else pa.array(s.valid) for s in segments],
-            pa.bool_(),
+            [pa.repeat(pa.scalar(1, pa.uint8()), s.num_docs) if s.valid is None else s.valid.ones for s in segments],
+            pa.uint8(),
         )
     if not columns:
         columns[NOTHING] = pa.array(np.zeros(sum(sizes), np.uint8))

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from segments.dataplane.primary_keys.holder import Mask
 from segments.dataplane.primary_keys.server_keys import ServerKeys
 from segments.dataplane.primary_keys.table_keys import TableKeys, locked
+from segments.dataplane.query import RowMask
 from segments.dataplane.server.held.slots import Answering, Slots
 from segments.dataplane.server.http.query_request import QueryRequest
 
@@ -38,7 +38,7 @@ class Found:
 
     pieces: Sequence[Piece]
     missing: Sequence[str]
-    masks: Mapping[str, Mask | None] = field(default_factory=dict)
+    masks: Mapping[str, RowMask | None] = field(default_factory=dict)
 
 
 class SegmentFinder:

@@ -129,7 +129,7 @@ class Keys(RuleBasedStateMachine):
         return {
             (name, int(doc))
             for name, mask in masks.items()
-            for doc in (range(len(segments[name].rows)) if mask is None else np.flatnonzero(mask))
+            for doc in (range(len(segments[name].rows)) if mask is None else np.flatnonzero(mask.flags))
         }
 
     @invariant()

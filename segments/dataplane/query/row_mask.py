@@ -1,0 +1,77 @@
+"""Which rows of a segment count: as flags, as Arrow's validity bits, and how many; each is made once and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Flags = NDArray[np.bool_]
+
+#: Rows that are read at first when some are wanted.
+_SHORTEST: Final = 1_024
+
+
+class RowMask:
+    """``flags`` never change. Safe between threads: what is made twice is the same."""
+
+    def __init__(self, flags: Flags) -> None:
+        self.flags = flags
+
+    def __len__(self) -> int:
+        return len(self.flags)
+
+    @cached_property
+    def count(self) -> int:
+        """Rows that count."""
+        return int(np.count_nonzero(self.flags))
+
+    @property
+    def ones(self) -> Any:
+        """The same as an Arrow array of bytes, not copied: DuckDB compares those faster than it reads bits."""
+        return pa.array(self.flags.view(np.uint8))
+
+    def prefix_with(self, rows: int) -> int:
+        """How many of the first rows have so many that count; all when there are no so many."""
+        start, size = 0, max(2 * rows, _SHORTEST)
+        while start < len(self):
+            here = np.flatnonzero(self.flags[start : start + size])
+            if len(here) >= rows:
+                return start + int(here[rows - 1]) + 1 if rows else 0
+            rows, start, size = rows - len(here), start + size, 2 * size
+        return len(self)
+
+    def first(self, rows: int) -> RowMask:
+        """Of so many of the first rows."""
+        return self if rows >= len(self) else RowMask(self.flags[:rows])
+
+
+class ManyMasks:
+    """The flags of several segments end to end, and their bits for each chunk of a column."""
+
+    def __init__(self, masks: Sequence[RowMask | None], sizes: Sequence[int]) -> None:
+        flags = [np.ones(size, np.bool_) if m is None else m.flags for m, size in zip(masks, sizes, strict=True)]
+        self.flags: Flags = flags[0] if len(flags) == 1 else np.concatenate([np.zeros(0, np.bool_), *flags])
+        self.count = sum(size if m is None else m.count for m, size in zip(masks, sizes, strict=True))
+        self._bits: dict[tuple[int, int], Any] = {}
+
+    def nulled(self, column: Any) -> Any:
+        """A column of numbers without nulls whose rows that do not count are null: its values are not copied."""
+        chunks, start = [], 0
+        for chunk in column.chunks:
+            size, width = len(chunk), chunk.type.bit_width // 8
+            values = chunk.buffers()[1].slice(chunk.offset * width, size * width)
+            chunks.append(pa.Array.from_buffers(chunk.type, size, [self._of(start, size), values]))
+            start += size
+        return pa.chunked_array(chunks, column.type)
+
+    def _of(self, start: int, size: int) -> Any:
+        known = self._bits.get((start, size))
+        if known is None:
+            packed: Any = np.packbits(self.flags[start : start + size], bitorder="little")
+            known = self._bits[start, size] = pa.py_buffer(packed)
+        return known
