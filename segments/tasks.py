@@ -24,11 +24,19 @@ from django.conf import settings
 
 from segments import wiring
 from segments.domain.jobs.workers.pools import ON_DEMAND, PINOT_SLOTS, TaskRule
-from segments.errors import NotFound, StateConflict, Unavailable
+from segments.errors import Conflict, NotFound, StateConflict, Unavailable
 from segments.models import Cluster, Push
-from segments.names import TableName, split_table_name
+from segments.names import OFFLINE, TableName, split_table_name
 from segments.services.core.context import Actor, Context
-from segments.services.jobs.queue import FOLLOW_END, ON_CLUSTER, PREFIX, RUN_PERIODIC, RUN_PUSH, enqueue_on_cluster
+from segments.services.jobs.queue import (
+    FOLLOW_END,
+    ON_CLUSTER,
+    PREFIX,
+    RUN_PERIODIC,
+    RUN_PUSH,
+    RUN_SESSION,
+    enqueue_on_cluster,
+)
 from segments.services.jobs.table_passes import one_of, task_lock
 from segments.services.jobs.time_limit import TimeIsUp, within
 from segments.services.push import push_session
@@ -144,7 +152,7 @@ def run_push(push_id: str) -> str:
     """
     from segments.services.push import push_run  # the worker's other processes need none of what building needs
 
-    owner, limit_s = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}", ON_DEMAND["run_push"].limit_s
+    owner, limit_s = _owner(), ON_DEMAND["run_push"].limit_s
     ctx = _context_of(push_id)
     try:
         sentence = within(
@@ -160,6 +168,35 @@ def run_push(push_id: str) -> str:
         )
     log.info("%s", sentence)
     return sentence
+
+
+@shared_task(name=RUN_SESSION, **_limits(ON_DEMAND["ingestion_session"]))
+def ingestion_session(typed_table: str, session_id: str, cluster: str | None = None) -> str:
+    """Carry a run of a file ingestion session out, or what is left of it. One that takes longer than the limit is left
+    behind; its session is carried on by another worker once its lease has lapsed.
+    """
+    from segments.services.ingestion import session_run  # the worker's other processes need none of it
+
+    owner, limit_s = _owner(), ON_DEMAND["ingestion_session"].limit_s
+    ctx, (raw, _) = wiring.context(cluster), split_table_name(typed_table)
+    builder = wiring.push_builder()
+    try:
+        sentence = within(
+            limit_s,
+            lambda: session_run.run_session(ctx, TableName(raw, OFFLINE), session_id, owner, builder=builder),
+            name=f"session-{session_id}",
+        )
+    except (StateConflict, Conflict) as error:
+        sentence = str(error)
+    except TimeIsUp:
+        sentence = f"A run of session {session_id} took longer than {limit_s / 3600:g} h and was given up."
+    log.info("%s", sentence)
+    return sentence
+
+
+def _owner() -> str:
+    """Who holds a lease: this process, and which of its attempts."""
+    return f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
 
 
 def _context_of(push_id: str) -> Context:

@@ -260,6 +260,21 @@ def rebalances(table: str) -> str:
     return f"{REBALANCES}/{table}"
 
 
+def ingestion_task(table: str) -> str:
+    """What is known of a table's file ingestion: the current session, and what was ingested; sessions are below it."""
+    return f"{MINION_TASK_METADATA}/{table}/FileIngestionTask"
+
+
+def ingestion_sessions(table: str, *, consistent: bool = True) -> str:
+    """Parent of the table's sessions; those whose files appear one by one are apart."""
+    return f"{ingestion_task(table)}/{'consistentPush' if consistent else 'runs'}"
+
+
+def ingestion_session(table: str, session: str) -> str:
+    """One session, by its id."""
+    return f"{ingestion_sessions(table, consistent=session.startswith('cp_'))}/{session}"
+
+
 def parent_of(path: str) -> str:
     """``/a/b`` -> ``/a``; ``/a`` -> ``/``."""
     return path.rpartition("/")[0] or "/"

@@ -81,6 +81,7 @@ def test_the_document_for_operators_has_the_same_table() -> None:
 def document_rows() -> list[str]:
     """The table of tasks in docs/operations.md."""
     does = {"run_push": RUN_PUSH, "run_periodic": "a pass that somebody started"} | {
+        "ingestion_session": "one run of a file ingestion session: reads files, switches",
         "follow_end": "one background end, right after it was requested",
         "on_cluster": "one of these on a Pinot cluster",
     }

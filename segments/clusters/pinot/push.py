@@ -21,14 +21,14 @@ from segments.clusters.pinot.segments.uploads import Described, crc_of, upload_d
 from segments.domain.replacement.lineage import State
 from segments.domain.segments import admission
 from segments.domain.segments.admission import Conditions
-from segments.domain.tables.table_config import TableConfig, parse_table_config
+from segments.domain.tables.table_config import TableConfig
 from segments.errors import Unavailable
-from segments.models import Cluster, PushSegment
+from segments.models import Cluster
 from segments.names import TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.engine.segments import Upload
-from segments.services.push.push_session import Session
+from segments.services.loading.load import Load
 from segments.services.replacement.lineage_record import read_lineage
 from segments.services.segments.replaced.by_push import check_names
 from segments.services.segments.upload_options import UploadOptions
@@ -51,72 +51,71 @@ def needs_cleanup(ctx: Context, config: TableConfig, segments_from: Sequence[str
     return any(not old.isdisjoint(e.segments_from) or not new.isdisjoint(e.segments_to) for e in left)
 
 
-def find_entry(session: Session, table: TableName) -> None:
-    """Learn Pinot's id of the push's entry if its start arrived and the answer was lost; nothing when it is known or
+def find_entry(load: Load, table: TableName) -> None:
+    """Learn Pinot's id of the load's entry if its start arrived and the answer was lost; nothing when it is known or
     never arrived.
     """
-    intent = find_intent(session.ctx, table, session.push.entry_id)
+    intent = find_intent(load.ctx, table, load.entry_id)
     if intent is None:
         return
-    entry_id = resolve_start(session.ctx, table, intent)
+    entry_id = resolve_start(load.ctx, table, intent)
     if entry_id is not None:
-        adopt(session.ctx, table, intent, entry_id)
-        session.update(entry_id=entry_id)
+        adopt(load.ctx, table, intent, entry_id)
+        load.save_entry(entry_id)
 
 
-def register(session: Session, table: TableName, actor: Actor, built: Sequence[Built]) -> None:
+def register(load: Load, table: TableName, actor: Actor, built: Sequence[Built]) -> None:
     """Send what Pinot does not have with the same content. StateConflict when the lineage entry is no longer
     IN_PROGRESS.
     """
-    entry = session.push.entry_id if session.push.plan["replaces"] else None
-    is_shared = Cluster.objects.filter(name=session.ctx.cluster).exclude(deep_store_url="").exists()
+    entry = load.entry_id if load.is_fenced else None
+    is_shared = Cluster.objects.filter(name=load.ctx.cluster).exclude(deep_store_url="").exists()
     done = 0
     for at in range(0, len(built), _BATCH):
         batch = built[at : at + _BATCH]
-        session.check()
+        load.check()
         names = [b.name for b in batch]
-        if is_shared:  # from here on a failed push has to search for files in place
-            PushSegment.objects.filter(push=session.push, name__in=names).update(uri=session.ctx.deep_store.url)
+        if is_shared:
+            load.in_doubt(names)
         with ThreadPoolExecutor(_TOGETHER, thread_name_prefix="pinot-push") as pool:
-            for future in [pool.submit(_send, session, table, one, entry, actor, is_shared=is_shared) for one in batch]:
+            for future in [pool.submit(_send, load, table, one, entry, actor, is_shared=is_shared) for one in batch]:
                 future.result()
         done += len(batch)
-        PushSegment.objects.filter(push=session.push, name__in=names).update(state=PushSegment.State.UPLOADED)
-        session.update(segments_uploaded=done)
+        load.registered(names, done)
     how = "metadata" if is_shared else "tar"
     audit.record(
-        actor, "uploadSegments", cluster=session.ctx.cluster, target=table.typed, count=len(built), how=how,
-        segments=[b.name for b in built[:100]], push=str(session.push.pk),
+        actor, "uploadSegments", cluster=load.ctx.cluster, target=table.typed, count=len(built), how=how,
+        segments=[b.name for b in built[:100]], push=load.id,
     )  # fmt: skip
 
 
-def _send(session: Session, table: TableName, one: Built, entry: str | None, actor: Actor, *, is_shared: bool) -> None:
-    ctx, staged = session.ctx, tar_path(str(session.push.pk), one.ordinal)
+def _send(load: Load, table: TableName, one: Built, entry: str | None, actor: Actor, *, is_shared: bool) -> None:
+    ctx, staged = load.ctx, tar_path(load.id, one.ordinal)
     before = crc_of(ctx, table, one.name)
     if before == one.crc:
         return
-    options = _conditions(session, one, before) if entry is None else UploadOptions()
+    options = _conditions(load, one, before) if entry is None else UploadOptions()
     upload = Upload(table, options, entry, actor)
     place = ctx.deep_store.segment_path(table.raw, one.name)
     if before is not None:  # before the new file takes the place of the old one
-        pinot_kept.keep_replaced(ctx, parse_table_config(session.push.plan["config"]), one.name, one.crc, actor)
-    if is_shared and (ctx.deep_store.move(staged, place) or ctx.deep_store.size(place) == one.size_bytes):
+        pinot_kept.keep_replaced(ctx, load.config, one.name, one.crc, actor)
+    bring = ctx.deep_store.copy if load.keeps_staged else ctx.deep_store.move
+    if is_shared and (bring(staged, place) or ctx.deep_store.size(place) == one.size_bytes):
         part = Described(one.info, one.metadata.encode(), bytes.fromhex(one.creation), ctx.deep_store.uri(place))
         upload_described(ctx, upload, part)
         return
     if ctx.deep_store.size(staged) is None:
-        raise Unavailable(f"The staged file of segment '{one.name}' is gone.", remedy="The push builds it again.")
+        raise Unavailable(f"The staged file of segment '{one.name}' is gone.", remedy="It is built again.")
     with tempfile.TemporaryDirectory(prefix="push-") as folder:
         tar = Path(folder) / "segment.tar.gz"
         ctx.deep_store.fetch(staged, tar)
         upload_tar(ctx, upload, tar)
 
 
-def _conditions(session: Session, one: Built, before: int | None) -> UploadOptions:
+def _conditions(load: Load, one: Built, before: int | None) -> UploadOptions:
     """Pinot, too, decides on what is there when the segment comes in. StateConflict: it would replace one, which was
     not requested.
     """
-    overwrite = bool(session.push.plan.get("overwrite"))
-    if before is not None and not overwrite:
-        check_names(session.ctx, parse_table_config(session.push.plan["config"]), {one.name: (one.crc, one.rows)})
-    return UploadOptions(Conditions(allow_refresh=overwrite, if_match=None if before is None else str(before)))
+    if before is not None and not load.overwrites:
+        check_names(load.ctx, load.config, {one.name: (one.crc, one.rows)})
+    return UploadOptions(Conditions(allow_refresh=load.overwrites, if_match=None if before is None else str(before)))

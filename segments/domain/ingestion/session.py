@@ -159,7 +159,8 @@ class IngestionSession:
     ``task``: the run under way; empty: none is, and the session waits for a trigger. ``owner`` holds the lease until
     ``lease_until_ms``; only it writes. ``entry_id``: the lineage entry of the switch; empty before. ``segments_from``
     and ``segments_to`` are frozen at SWITCH. ``manifest_version`` counts manifests, ``manifest_uri`` is the newest
-    one. ``consistent``: all files appear at once, at SWITCH. ``error`` is why the last run did not come to its end.
+    one. ``consistent``: all files appear at once, at SWITCH. ``started``: the cluster has opened the entry. ``error``
+    is why the last run did not come to its end.
     """
 
     id: str
@@ -188,7 +189,7 @@ class IngestionSession:
     rows: int = 0
     bytes: int = 0
     error: str = ""
-    cancelled_by: str = ""
+    started: bool = False
     runs: tuple[Run, ...] = ()
 
     @property
@@ -200,6 +201,11 @@ class IngestionSession:
     def is_running(self) -> bool:
         """A run is under way, whether its worker lives or not."""
         return self.is_open and bool(self.task)
+
+    @property
+    def is_being_discarded(self) -> bool:
+        """It was given up, and what it did is not all taken back yet."""
+        return bool(self.end_reason) and bool(self.task)
 
     def held_by(self, owner: str, now_ms: int) -> bool:
         """Does this owner hold the lease now?"""
@@ -225,7 +231,7 @@ def to_record(session: IngestionSession) -> ZNRecord:
         "numFilesDropped": str(counts.dropped), "manifestUri": session.manifest_uri,
         "manifestVersion": str(session.manifest_version), "numSegmentsFrom": str(len(session.segments_from)),
         "numSegmentsTo": str(len(session.segments_to)), "rows": str(session.rows), "bytes": str(session.bytes),
-        "error": session.error, "cancelledBy": session.cancelled_by,
+        "error": session.error, "switchStarted": _flag(session.started),
     }  # fmt: skip
     lists = {"runs": [r.text for r in session.runs[-MOST_RUNS:]]}
     for name, segments in (("segmentsFrom", session.segments_from), ("segmentsTo", session.segments_to)):
@@ -265,7 +271,7 @@ def from_record(record: ZNRecord) -> IngestionSession:
         rows=int(simple["rows"]),
         bytes=int(simple["bytes"]),
         error=simple["error"],
-        cancelled_by=simple["cancelledBy"],
+        started=simple["switchStarted"] == "true",
         runs=tuple(run_from_text(text) for text in lists.get("runs", ())),
     )
 

@@ -97,7 +97,7 @@ def on_trigger(now: Situation) -> Decision:
         return Idle(f"Session {session.id} is running; the trigger is skipped.", is_busy=True)
     if session.config_hash != now.config_hash:
         return Begin(_planned(now), session, EndReason.CONFIG_CHANGED)
-    if session.retry_count >= session.max_retries:
+    if session.retry_count >= now.task.max_retries:
         return Begin(_planned(now), session, EndReason.RETRIES_EXHAUSTED)
     if session.state is SessionState.SWITCH:
         return SwitchAgain()

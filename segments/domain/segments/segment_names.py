@@ -96,6 +96,11 @@ def make_rule(
     return NameRule(name, table, configs, postfix, is_append, str(frequency or "").lower() == "hourly", has_time, seed)
 
 
+def session_rule(raw_table: str, session_id: str) -> NameRule:
+    """The rule of a file ingestion session."""
+    return NameRule("session", raw_table, {}, seed=session_id)
+
+
 def names_without_rows(rule: NameRule, parts: Sequence[tuple[int, str]]) -> list[str]:
     """The names of parts (sequence id, path of the first file) as far as they do not depend on the rows; [] where they
     do.
@@ -108,8 +113,14 @@ def names_without_rows(rule: NameRule, parts: Sequence[tuple[int, str]]) -> list
 
 def segment_name(rule: NameRule, facts: Facts) -> str:
     """The name. Raises InvalidInput when the generator needs what is not there, or the result is no allowed name."""
-    make = {"simple": _simple, "normalizedDate": _normalized, "fixed": _fixed, "inputFile": _input_file}[rule.type]
-    return check_segment_name(make(rule, facts))
+    makers = {
+        "simple": _simple,
+        "normalizedDate": _normalized,
+        "fixed": _fixed,
+        "inputFile": _input_file,
+        "session": _of_session,
+    }
+    return check_segment_name(makers[rule.type](rule, facts))
 
 
 def _simple(rule: NameRule, facts: Facts) -> str:
@@ -150,6 +161,12 @@ def _uuid(rule: NameRule, facts: Facts) -> str | None:
 
 def _fixed(rule: NameRule, _: Facts) -> str:
     return rule.configs["segment.name"]
+
+
+def _of_session(rule: NameRule, facts: Facts) -> str:
+    """Table, session, file and the segment's number within the file: the same again when the file is read again."""
+    digest = hashlib.sha1(facts.path.encode(), usedforsecurity=False).hexdigest()
+    return _joined(rule.table, rule.seed, digest[:12], facts.sequence)
 
 
 def _input_file(rule: NameRule, facts: Facts) -> str:

@@ -2,7 +2,8 @@
 which is waited for without an end (``bounded_files``).
 
 Layout (rule `pinot-layout`): ``<root>/<raw table>/<url-encoded segment>`` without an extension, deleted ones under
-``Deleted_Segments/<raw table>/``, work in progress of pushes under ``Staging/<push id>/``.
+``Deleted_Segments/<raw table>/``, work in progress of pushes and sessions under
+``Staging/<id>/``, what file ingestion sessions know of their files under ``Ingestion_Sessions/<raw table>/``.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from segments.gateways.deep_store.bounded_files import CALL_S, BoundedFiles, Bou
 
 DELETED = "Deleted_Segments"
 STAGING = "Staging"
+INGESTION = "Ingestion_Sessions"
 _CHUNK = 1 << 20
 
 

@@ -1,4 +1,4 @@
-"""Pushes: the steps of one that differ by kind of cluster."""
+"""Loads of built segments (pushes, file ingestion sessions): the steps that differ by kind of cluster."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from segments.domain.tables.table_config import TableConfig
     from segments.names import TableName
     from segments.services.core.context import Actor, Context
-    from segments.services.push.push_session import Session
+    from segments.services.loading.load import Load
     from segments.spark.build_part import Built
 
 
@@ -24,13 +24,13 @@ class PushEngine(Protocol):
         once (rule `previous-snapshots-kept`).
         """
 
-    def register(self, session: Session, table: TableName, actor: Actor, built: Sequence[Built]) -> None:
+    def register(self, load: Load, table: TableName, actor: Actor, built: Sequence[Built]) -> None:
         """Register what is not registered yet with the same content, and write down the progress. StateConflict when
         the lineage entry is no longer IN_PROGRESS. Embedded: staged files are moved to their places. Pinot: sent by
-        tar, or by metadata where its deep store is ours to fill; staged files stay until the push is over.
+        tar, or by metadata where its deep store is ours to fill; staged files stay until the load is over.
         """
 
-    def find_entry(self, session: Session, table: TableName) -> None:
-        """Learn the id of the push's entry if its start arrived and the answer was lost. Embedded: it is known, the
-        push chose it. Pinot: it is found by our record of the start.
+    def find_entry(self, load: Load, table: TableName) -> None:
+        """Learn the id of the load's entry if its start arrived and the answer was lost. Embedded: it is known, the
+        load chose it. Pinot: it is found by our record of the start.
         """

@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 PREFIX: Final = "segments.tasks."
 RUN_PUSH: Final = f"{PREFIX}run_push"
 RUN_PERIODIC: Final = f"{PREFIX}run_periodic"
+RUN_SESSION: Final = f"{PREFIX}ingestion_session"
 FOLLOW_END: Final = f"{PREFIX}follow_end"
 ON_CLUSTER: Final = f"{PREFIX}on_cluster"
 _NONE: Final[Mapping[str, str]] = {}
@@ -60,6 +61,13 @@ class NoQueue:
 def enqueue_push(ctx: Context, push_id: str) -> bool:
     """Have a worker carry a push out; False if the queue is down: ``resume_lost`` hands it over later."""
     return _try(ctx.queue, RUN_PUSH, push_id)
+
+
+def enqueue_session(ctx: Context, typed_table: str, session_id: str) -> bool:
+    """Have a worker carry a file ingestion session on; False if the queue is down: ``resume_lost`` hands it over
+    later.
+    """
+    return _try(ctx.queue, RUN_SESSION, typed_table, session_id, named=_cluster(ctx))
 
 
 def enqueue_end(ctx: Context, job_id: str) -> bool:

@@ -13,6 +13,7 @@ from segments.names import OFFLINE, TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor
 from segments.services.push.push_files import remove_files
+from segments.services.push.push_load import PushLoad
 from segments.services.push.push_session import Session, now
 from segments.services.replacement.protocol import read_lineage, revert_replace
 
@@ -26,7 +27,7 @@ def take_back(session: Session) -> None:
     """
     ctx, push = session.ctx, session.push
     table, actor = TableName(push.table_name, OFFLINE), Actor(push.actor, f"push {push.pk}: {push.error}"[:2000])
-    ctx.engine.push.find_entry(session, table)
+    ctx.engine.push.find_entry(PushLoad(session), table)
     lineage = read_lineage(ctx, table)
     if push.plan.get("replaces") and must_revert(lineage.entries.get(push.entry_id) if lineage else None):
         try:

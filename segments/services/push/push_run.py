@@ -33,13 +33,14 @@ from segments.models import Push, PushSegment
 from segments.names import OFFLINE, TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
-from segments.services.push.push_files import is_there
+from segments.services.loading.replacement import open_replacement
+from segments.services.loading.staged_files import is_there
+from segments.services.push.push_load import PushLoad
 from segments.services.push.push_revert import take_back
 from segments.services.push.push_session import Session, acquire, now
 from segments.services.push.reports.gather import InputReports
 from segments.services.replacement.checks.snapshot_checks import ChecksFailed
-from segments.services.replacement.protocol import end_replace, read_lineage, start_replace
-from segments.services.replacement.start_admission import declare
+from segments.services.replacement.protocol import end_replace, read_lineage
 from segments.services.segments.online import wait_until_online
 from segments.services.segments.replaced.by_push import check_names
 from segments.services.tables.quota import check_quota
@@ -291,31 +292,16 @@ class _Run:
             ideal = self.ctx.store.get(paths.ideal_state(self.table.typed))
             present = list(ideal.record.maps) if ideal and ideal.record else []
             visible = (lineage.visible(present) if lineage else sorted(present)) if self.push.plan["covers_all"] else []
-            names = [self.built[i].name for i in sorted(self.built)]
-            force = self.push.plan["covers_all"]
-            if force:
-                force = self.ctx.engine.push.start_forces_cleanup(self.ctx, self.config, visible, names)
-            entry_id = start_replace(
-                self.ctx,
-                self.table,
-                visible,
-                names,
-                force_cleanup=force,
-                actor=self.actor,
-                entry_id=self.push.entry_id,
-                custom_map=declare(
-                    sum(b.size_bytes for b in self.built.values()), sum(b.rows for b in self.built.values())
-                ),
-            )
-            if entry_id != self.push.entry_id:  # Pinot names its entries itself
-                self.session.update(entry_id=entry_id)
+            built = [self.built[i] for i in sorted(self.built)]
+            load, cleans_up = PushLoad(self.session), bool(self.push.plan["covers_all"])
+            open_replacement(load, self.table, visible, built, self.actor, cleans_up=cleans_up)
         self.session.save_plan(started=True)
 
     def upload(self) -> None:
         """Register all segments that are not registered yet."""
         if not self.push.plan["replaces"] or self._step() is Step.UPLOAD:
             built = [self.built[i] for i in sorted(self.built)]
-            self.ctx.engine.push.register(self.session, self.table, self.actor, built)
+            self.ctx.engine.push.register(PushLoad(self.session), self.table, self.actor, built)
 
     def end(self) -> None:
         """Switch queries to the new segments, unless that is done; returns when they are queryable."""

@@ -31,6 +31,13 @@ def _resume_lost(ctx: Context) -> list[str]:
     return resume_lost(ctx)
 
 
+def _resume_sessions(ctx: Context) -> list[str]:
+    # heavy, as above
+    from segments.services.ingestion.sessions import resume_lost
+
+    return resume_lost(ctx)
+
+
 DECLARED: Final = (
     Periodic(
         "run_retention",
@@ -101,6 +108,15 @@ DECLARED: Final = (
         "resumes or reverts pushes whose worker died",
         Every("Lost pushes", 10, "seconds"),
         ClusterPass(_resume_lost),
+        TaskRule(PASSES, 120),
+        on_pinot=True,
+        warns=True,
+    ),
+    Periodic(
+        "resume_lost_sessions",
+        "resumes file ingestion sessions whose worker died",
+        Every("Lost ingestion sessions", 10, "seconds"),
+        ClusterPass(_resume_sessions),
         TaskRule(PASSES, 120),
         on_pinot=True,
         warns=True,

@@ -22,7 +22,7 @@ from segments.domain.ingestion.session import (
 SESSION = IngestionSession(
     "cp_1700000000000_00ff00ff", SessionState.IN_PROGRESS, "SYNC", False, True, 1_700_000_000_000, "c0ffee", "/in",
     "Ann", 2, 3, 1_700_000_000_500, None, "", "task-1", "", "host:1", 1_700_000_020_000, FileCounts(5, 2, 3, 0, 1),
-    "file:///m.gz", 7, (), (), 30, 1000, "one file failed", "", (Run(0, "task-0", 1_700_000_000_000, 2, 3),),
+    "file:///m.gz", 7, (), (), 30, 1000, "one file failed", False, (Run(0, "task-0", 1_700_000_000_000, 2, 3),),
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from segments.clusters.embedded import push
 from segments.domain.tables.table_config import TableConfig
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
-from segments.services.push.push_session import Session
+from segments.services.loading.load import Load
 from segments.spark.build_part import Built
 
 
@@ -21,9 +21,9 @@ class EmbeddedPushEngine:
         """Always."""
         return True
 
-    def register(self, session: Session, table: TableName, actor: Actor, built: Sequence[Built]) -> None:
+    def register(self, load: Load, table: TableName, actor: Actor, built: Sequence[Built]) -> None:
         """Files to their places, then records and rows."""
-        push.register(session, table, actor, built)
+        push.register(load, table, actor, built)
 
-    def find_entry(self, session: Session, table: TableName) -> None:
-        """The push chose its id."""
+    def find_entry(self, load: Load, table: TableName) -> None:
+        """The load chose its id."""

@@ -12,8 +12,9 @@ from typing import Any, Final
 
 from segments.clusters.embedded.tables.broker_rows import remove_broker_row
 from segments.domain.replacement.lineage import Lineage
-from segments.names import TableName
+from segments.names import OFFLINE, TableName
 from segments.services.core.context import Actor, Context
+from segments.services.ingestion import session_store
 from segments.services.replacement.lineage_record import read_lineage
 from segments.services.replacement.undo.kept_entries import keep_entries
 from segments.services.segments import archive, last_copies
@@ -68,6 +69,8 @@ def _remove_records(ctx: Context, table: TableName) -> None:
     ctx.store.delete(paths.data_loss(table.typed))
     ctx.store.delete(paths.reset_tries(table.typed))
     set_aside.forget_table(ctx.cluster, table)
+    if table.type == OFFLINE:
+        session_store.remove_files(ctx, table)
     ctx.store.delete_tree(f"{paths.MINION_TASK_METADATA}/{table.typed}")
 
 

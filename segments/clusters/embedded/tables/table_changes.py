@@ -22,7 +22,7 @@ from segments.domain.tables.schema import Schema
 from segments.domain.tables.server_tags import check_tags
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput, NotFound, PinotAdminError, StateConflict
-from segments.gateways.deep_store.deepstore import DELETED, STAGING
+from segments.gateways.deep_store.deepstore import DELETED, INGESTION, STAGING
 from segments.names import REALTIME, TableName
 from segments.services.core.context import Context
 from segments.services.realtime.consuming_segments import first_segments, make_remaining_segments
@@ -39,7 +39,7 @@ from segments.store.update import update_record, update_transaction
 
 def validate_config(ctx: Context, config: TableConfig) -> Schema:
     """Check a config against its schema, and return that. InvalidInput, also when the schema is missing."""
-    if config.table.raw in (DELETED, RECORDS, STAGING):
+    if config.table.raw in (DELETED, RECORDS, STAGING, INGESTION):
         raise InvalidInput(
             f"'{config.table.raw}' is a folder of the deep store, and no name for a table.",
             remedy="Choose another name.",

@@ -8,7 +8,7 @@ from segments.clusters.pinot import push
 from segments.domain.tables.table_config import TableConfig
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
-from segments.services.push.push_session import Session
+from segments.services.loading.load import Load
 from segments.spark.build_part import Built
 
 
@@ -21,10 +21,10 @@ class PinotPushEngine:
         """Where something is in the way."""
         return push.needs_cleanup(ctx, config, segments_from, segments_to)
 
-    def register(self, session: Session, table: TableName, actor: Actor, built: Sequence[Built]) -> None:
+    def register(self, load: Load, table: TableName, actor: Actor, built: Sequence[Built]) -> None:
         """By tar or metadata."""
-        push.register(session, table, actor, built)
+        push.register(load, table, actor, built)
 
-    def find_entry(self, session: Session, table: TableName) -> None:
+    def find_entry(self, load: Load, table: TableName) -> None:
         """By our record of the start."""
-        push.find_entry(session, table)
+        push.find_entry(load, table)

@@ -39,7 +39,7 @@ class TaskRule:
     is_long: bool = False
 
 
-PUSHES: Final = Pool("worker", "pushes", 4, "threads", None, "pushes, with Spark")
+PUSHES: Final = Pool("worker", "pushes", 4, "threads", None, "pushes and file ingestion, with Spark")
 REPAIRS: Final = Pool(
     "repairs", "repairs", 2, "prefork", 600.0, "what needs the deep store, and passes that somebody started"
 )
@@ -57,9 +57,11 @@ LONG_SLOTS: Final = 4
 PINOT_SLOTS: Final = 2
 
 #: What runs on demand; what is scheduled is in ``services.upkeep.periodic_passes``. A redelivered task must not meet
-#: itself: limits stay below the queue's visibility timeout of an hour, but for pushes, whose lease sees to that.
+#: itself: limits stay below the queue's visibility timeout of an hour, but for pushes and sessions, whose leases see to
+#: that.
 ON_DEMAND: Final[dict[str, TaskRule]] = {
     "run_push": TaskRule(PUSHES, 6 * 3600),
+    "ingestion_session": TaskRule(PUSHES, 6 * 3600),
     "run_periodic": TaskRule(REPAIRS, 1800),
     "follow_end": TaskRule(PASSES, 900, is_long=True),
     "on_cluster": TaskRule(PASSES, 300, is_long=True),

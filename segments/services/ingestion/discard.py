@@ -1,0 +1,73 @@
+"""Throws an unfinished session away: nothing of it stays but its record and its list of files."""
+
+from __future__ import annotations
+
+from segments.domain.ingestion.session import IngestionSession
+from segments.domain.ingestion.transitions import EndReason
+from segments.domain.push.push_plan import must_revert
+from segments.domain.tables.table_config import TableConfig
+from segments.errors import PinotAdminError
+from segments.names import TableName
+from segments.services.core import audit
+from segments.services.core.context import Actor, Context
+from segments.services.ingestion.held_session import HeldSession
+from segments.services.ingestion.session_store import change_session
+from segments.services.ingestion.switch import SessionLoad, drop_staging
+from segments.services.replacement.protocol import read_lineage, revert_replace
+from segments.services.tables.table_record import read_table_config
+from segments.store import paths
+
+
+def discard(ctx: Context, table: TableName, session: IngestionSession, reason: EndReason, actor: Actor) -> None:
+    """Fence the session's runner out, then take back what it did. Cut anywhere, the next pass does the rest."""
+    owner = f"discard {ctx.new_id()}"
+    until = ctx.clock() + int(ctx.limits.push_lease_s * 1000)
+
+    def give_up(now: IngestionSession) -> IngestionSession:
+        if not (now.is_open or now.is_being_discarded):
+            return now
+        fields = {"owner": owner, "lease_until_ms": until, "task": "discard", "end_reason": now.end_reason or reason}
+        return now.changed(ctx.clock(), **fields)
+
+    given_up = change_session(ctx, table, session.id, give_up)
+    if given_up.owner != owner:
+        return
+    audit.record(
+        actor, "discardIngestionSession", cluster=ctx.cluster, target=table.typed, session=session.id,
+        why=str(reason), files=session.counts.total,
+    )  # fmt: skip
+    complete_discard(HeldSession(ctx, table, given_up, owner))
+
+
+def complete_discard(held: HeldSession) -> None:
+    """Revert the open lineage entry, delete staged files, and close the session. Idempotent; transient errors leave it
+    to the next attempt.
+    """
+    ctx, table, session = held.ctx, held.table, held.session
+    actor = Actor(session.triggered_by, f"session {session.id} is discarded: {session.end_reason}")
+    if session.entry_id:
+        held.ctx.engine.push.find_entry(SessionLoad(held, _config(held)), table)
+        lineage = read_lineage(ctx, table)
+        entry = lineage.entries.get(held.session.entry_id) if lineage else None
+        if must_revert(entry):
+            try:
+                revert_replace(ctx, table, held.session.entry_id, force=True, actor=actor)
+            except PinotAdminError as error:
+                if not error.permanent:
+                    raise
+        _remove_unregistered(held)
+    drop_staging(ctx, session.id)
+    held.end_run(session.error, end_ms=ctx.clock())
+
+
+def _config(held: HeldSession) -> TableConfig:
+    return read_table_config(held.ctx, held.table)
+
+
+def _remove_unregistered(held: HeldSession) -> None:
+    """Files that were brought to their places and never got a record."""
+    ctx, table = held.ctx, held.table
+    nodes = ctx.store.get_many([paths.segment(table.typed, name) for name in held.manifest.segments_to])
+    for name, node in zip(held.manifest.segments_to, nodes, strict=True):
+        if node is None:
+            ctx.deep_store.delete(ctx.deep_store.segment_path(table.raw, name))

@@ -1,0 +1,333 @@
+"""File ingestion sessions as people, schedules and workers use them: trigger, read, cancel, clear, resume."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from segments.domain.ingestion.plan import Plan, replaced_segments, segments_in_range
+from segments.domain.ingestion.session import (
+    FileRecord,
+    FileState,
+    IngestionSession,
+    SessionState,
+    count,
+)
+from segments.domain.ingestion.task_config import IngestionTask
+from segments.domain.ingestion.transitions import (
+    Begin,
+    Decision,
+    EndReason,
+    Idle,
+    Retry,
+    SwitchAgain,
+    clears,
+    on_trigger,
+)
+from segments.domain.replacement.lineage import State
+from segments.errors import Conflict, NotFound, StateConflict
+from segments.names import OFFLINE, TableName, split_table_name
+from segments.services.core import audit
+from segments.services.core.context import Actor, Context
+from segments.services.ingestion.discard import complete_discard, discard
+from segments.services.ingestion.held_session import acquire, new_run
+from segments.services.ingestion.manifest import Manifest, read_manifest, write_manifest
+from segments.services.ingestion.session_store import (
+    all_sessions,
+    change_session,
+    create_session,
+    find_session,
+    read_task,
+    remove_sessions,
+)
+from segments.services.ingestion.situation import Found, read_situation
+from segments.services.jobs.queue import enqueue_session
+from segments.services.replacement.protocol import read_lineage
+from segments.store import paths
+
+#: A run that no worker took up for this long is handed to the queue again.
+_PICKUP_MS: Final = 20_000
+_ATTEMPTS: Final = 5
+
+
+@dataclass(frozen=True)
+class TriggerResult:
+    """``session_id`` is the session that a run began of; None: none did, and ``why``. ``is_busy``: because a run is
+    under way. ``notes`` are worth knowing in any case.
+    """
+
+    session_id: str | None
+    why: str = ""
+    is_busy: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a trigger would do now. ``files``: how many of which fate (``read``, ``kept``, ``dropped``, ``unchanged``);
+    ``to_read`` names the first of them. ``segments`` would be replaced if the switch began now; ``crossing`` are those
+    at the edge of the replaced time range, because of which it would be refused.
+    """
+
+    what: str
+    files: dict[str, int] = field(default_factory=dict)
+    to_read: tuple[str, ...] = ()
+    vanished: tuple[str, ...] = ()
+    segments: tuple[str, ...] = ()
+    crossing: tuple[str, ...] = ()
+
+
+def trigger(ctx: Context, table: TableName, actor: Actor, *, forced: bool = False) -> TriggerResult:
+    """Begin a session, or the next run of the one that is open; hand it to the workers. ``forced``: a swap is done
+    although nothing changed.
+
+    A run under way is left alone. Raises NotFound, InvalidInput, Forbidden, StateConflict and Unavailable for what can
+    not be ingested; nothing is changed then.
+    """
+    for _ in range(_ATTEMPTS):
+        _finish_discard(ctx, table)
+        found = read_situation(ctx, table, forced=forced)
+        is_switched = found.session is not None and _is_switched(ctx, table, found.session)
+        decision = SwitchAgain() if is_switched else on_trigger(found.situation)
+        try:
+            result = _carry_out(ctx, table, found, decision, actor)
+        except Conflict:
+            continue  # another trigger was faster: decide on what it left
+        if result is not None:
+            return result
+    return TriggerResult(None, "Other triggers of the table were faster.", is_busy=True)
+
+
+def current(ctx: Context, table: TableName) -> IngestionSession | None:
+    """The table's newest session; None when there was none."""
+    stored = find_session(ctx, table, read_task(ctx, table).current)
+    return stored.session if stored is not None else None
+
+
+def history(ctx: Context, table: TableName) -> list[IngestionSession]:
+    """Every session that is kept, newest first."""
+    return all_sessions(ctx, table)
+
+
+def files_of(ctx: Context, session: IngestionSession) -> Sequence[FileRecord]:
+    """All files of a session, sorted by URI. Unavailable when its manifest was just replaced: read it again."""
+    return read_manifest(ctx, session).files
+
+
+def cancel(ctx: Context, table: TableName, actor: Actor) -> IngestionSession:
+    """Give the open session up and take back what it did. NotFound when none is open, StateConflict if it switches."""
+    session = _open_session(ctx, table)
+    _check_not_switching(ctx, table, session)
+    discard(ctx, table, session, EndReason.CANCELLED, actor)
+    audit.record(actor, "cancelIngestionSession", cluster=ctx.cluster, target=table.typed, session=session.id)
+    after = find_session(ctx, table, session.id)
+    return after.session if after is not None else session
+
+
+def retry_now(ctx: Context, table: TableName, actor: Actor) -> TriggerResult:
+    """The next run of the open session, without waiting for the schedule. NotFound when none is open."""
+    _open_session(ctx, table)
+    return trigger(ctx, table, actor)
+
+
+def clear_state(ctx: Context, table: TableName, actor: Actor) -> list[str]:
+    """Give the open session up and remove every session's record; what is visible stays, and is known as ingested.
+    Returns the ids.
+    """
+    session = current(ctx, table)
+    if session is not None and session.is_open:
+        _check_not_switching(ctx, table, session)
+        discard(ctx, table, session, EndReason.CLEARED, actor)
+    return _remove_records(ctx, table, actor)
+
+
+def preview(ctx: Context, table: TableName, *, forced: bool = False) -> Preview:
+    """What a trigger would do now; nothing is changed. Raises what ``trigger`` raises, but not for segments that cross
+    the edge of a time range: these are listed.
+    """
+    found = read_situation(ctx, table, forced=forced)
+    crossing = _crossing(found)
+    if crossing:
+        return Preview("Refused: segments cross the edge of the replaced time range.", crossing=crossing)
+    decision, now = on_trigger(found.situation), found.situation
+    if isinstance(decision, Idle):
+        return Preview(decision.why, {"unchanged": len(now.listing)})
+    files, gone, what = _fate(decision, found)
+    fates = Counter(
+        "read" if f.state is FileState.PENDING else "dropped" if f.state is FileState.DROPPED else "kept" for f in files
+    )
+    listed = {f.uri for f in files}
+    fates["unchanged"] = sum(1 for uri in now.listing if uri not in listed)
+    staged = [replace(f, state=FileState.BUILT) for f in files if f.state is not FileState.DROPPED]
+    old = replaced_segments(now.task, staged, gone, now.registry, now.visible)
+    to_read = tuple(f.uri for f in files if f.state is FileState.PENDING)[:100]
+    return Preview(what, dict(fates), to_read, gone, old)
+
+
+def resume_lost(ctx: Context) -> list[str]:
+    """Hand runs that nobody works on to the queue again; one sentence each."""
+    done = []
+    for name in ctx.store.children(paths.MINION_TASK_METADATA):
+        raw, kind = split_table_name(name)
+        if kind != OFFLINE:
+            continue
+        table = TableName(raw, OFFLINE)
+        session = current(ctx, table)
+        now = ctx.clock()
+        if session is None or not session.task or now < session.lease_until_ms:
+            continue
+
+        def take(found: IngestionSession, was: IngestionSession = session, now: int = now) -> IngestionSession:
+            if (found.owner, found.lease_until_ms) != (was.owner, was.lease_until_ms):
+                return found
+            return found.changed(now, owner="", lease_until_ms=now + _PICKUP_MS)
+
+        change_session(ctx, table, session.id, take)
+        enqueue_session(ctx, table.typed, session.id)
+        done.append(f"Session {session.id} of {table} was queued again: nobody worked on it.")
+    return done
+
+
+def _carry_out(ctx: Context, table: TableName, found: Found, decision: Decision, actor: Actor) -> TriggerResult | None:
+    """None: decide again."""
+    match decision:
+        case Idle(why=why, is_busy=is_busy):
+            return TriggerResult(None, why, is_busy=is_busy, notes=_notes(found))
+        case Begin(plan=plan, discards=discards, reason=reason):
+            if discards is not None and reason is not None:
+                discard(ctx, table, discards, reason, actor)
+            if clears(found.situation):
+                _remove_records(ctx, table, actor)
+            if discards is not None or clears(found.situation):
+                found = replace(found, record=read_task(ctx, table))
+            return _begin(ctx, table, found, plan, actor)
+        case Retry(files=files, vanished=gone):
+            manifest = replace(found.manifest, files=files, vanished=gone)
+            return _go_on(ctx, table, found, manifest, actor)
+        case SwitchAgain():
+            return _go_on(ctx, table, found, found.manifest, actor)
+
+
+def _begin(ctx: Context, table: TableName, found: Found, plan: Plan, actor: Actor) -> TriggerResult:
+    cleared = {"cleared_for": found.setup.version} if clears(found.situation) else {}
+    if plan.idle:
+        return TriggerResult(None, plan.idle, notes=_notes(found))
+    task, now = found.setup.task, ctx.clock()
+    session_id = f"{'cp' if task.consistent else 'run'}_{now}_{uuid.uuid4().hex[:8]}"
+    manifest = Manifest(plan.files, plan.vanished)
+    uri = write_manifest(ctx, table, session_id, manifest)
+    session = IngestionSession(
+        session_id, SessionState.INIT, task.mode, task.swap, task.consistent, now, found.setup.hash, task.input_dir,
+        actor.name, 0, task.max_retries, now, counts=count(plan.files), manifest_uri=uri, manifest_version=1,
+        task=_task_name(now), lease_until_ms=now + _PICKUP_MS,
+    )  # fmt: skip
+    session = replace(session, runs=new_run(session, session.task, now))
+    create_session(ctx, table, found.record, session, **cleared)
+    _record(ctx, table, session, actor, "begin")
+    enqueue_session(ctx, table.typed, session_id)
+    return TriggerResult(session_id, notes=_notes(found))
+
+
+def _go_on(ctx: Context, table: TableName, found: Found, manifest: Manifest, actor: Actor) -> TriggerResult:
+    """The next run of the open session, as one retry more. Conflict when another trigger was faster."""
+    before, now = found.session, ctx.clock()
+    assert before is not None
+    uri = write_manifest(ctx, table, before.id, manifest)
+
+    def next_run(session: IngestionSession) -> IngestionSession:
+        same = (session.manifest_version, session.state, session.task, session.retry_count, session.end_reason)
+        if same != (before.manifest_version, before.state, "", before.retry_count, ""):
+            raise Conflict(f"Session '{session.id}' was changed by somebody else.")
+        name = _task_name(now)
+        return session.changed(
+            now, task=name, retry_count=session.retry_count + 1, max_retries=found.setup.task.max_retries, error="",
+            owner="", lease_until_ms=now + _PICKUP_MS, runs=new_run(session, name, now), manifest_uri=uri,
+            manifest_version=session.manifest_version + 1, counts=count(manifest.files),
+            segments_from=manifest.segments_from, segments_to=manifest.segments_to, triggered_by=actor.name,
+        )  # fmt: skip
+
+    session = change_session(ctx, table, before.id, next_run)
+    _record(ctx, table, session, actor, "retry")
+    enqueue_session(ctx, table.typed, session.id)
+    return TriggerResult(session.id, notes=_notes(found))
+
+
+def _finish_discard(ctx: Context, table: TableName) -> None:
+    """What an earlier trigger gave up and did not take back whole is taken back first."""
+    session = current(ctx, table)
+    if session is None or not session.is_being_discarded:
+        return
+    held = acquire(ctx, table, session.id, f"discard {ctx.new_id()}")
+    if held is not None:
+        complete_discard(held)
+
+
+def _remove_records(ctx: Context, table: TableName, actor: Actor) -> list[str]:
+    removed = remove_sessions(ctx, table)
+    audit.record(actor, "clearIngestionSessions", cluster=ctx.cluster, target=table.typed, sessions=removed)
+    return removed
+
+
+def _open_session(ctx: Context, table: TableName) -> IngestionSession:
+    session = current(ctx, table)
+    if session is None or not session.is_open:
+        raise NotFound(f"Table '{table}' has no open file ingestion session.", remedy="Trigger one.")
+    return session
+
+
+def _is_switched(ctx: Context, table: TableName, session: IngestionSession) -> bool:
+    """Do queries see the session's segments, though nobody wrote that down yet?"""
+    if not session.is_open or session.task or session.state is not SessionState.SWITCH:
+        return False
+    lineage = read_lineage(ctx, table)
+    entry = lineage.entries.get(session.entry_id) if lineage else None
+    return entry is not None and entry.state is State.COMPLETED
+
+
+def _check_not_switching(ctx: Context, table: TableName, session: IngestionSession) -> None:
+    is_running = session.is_running and session.state is SessionState.SWITCH
+    if is_running or _is_switched(ctx, table, session):
+        raise StateConflict(
+            f"Session '{session.id}' is switching and can not be given up.",
+            remedy="Wait until it is done; then revert its lineage entry instead.",
+        )
+
+
+def _crossing(found: Found) -> tuple[str, ...]:
+    selector = found.situation.task.selector
+    if selector is None or selector.from_ms is None or selector.until_ms is None:
+        return ()
+    return segments_in_range(found.situation.visible.segments, selector.from_ms, selector.until_ms)[1]
+
+
+def _fate(decision: Decision, found: Found) -> tuple[Sequence[FileRecord], tuple[str, ...], str]:
+    match decision:
+        case Begin(plan=plan, discards=discards, reason=reason):
+            what = f"Session {discards.id} would be discarded ({reason}); " if discards is not None else ""
+            return plan.files, plan.vanished, f"{what}{plan.idle or 'a session would begin.'}"
+        case Retry(files=files, vanished=gone):
+            return files, gone, "The open session would be retried."
+        case _:
+            return found.manifest.files, found.manifest.vanished, "The switch would be driven again."
+
+
+def _notes(found: Found) -> tuple[str, ...]:
+    notes = []
+    task: IngestionTask = found.setup.task
+    if task.clear and found.record.cleared_for == found.setup.version:
+        notes.append("clearConsistentPushState was honoured for this version of the table config and is ignored now.")
+    return tuple(notes)
+
+
+def _record(ctx: Context, table: TableName, session: IngestionSession, actor: Actor, what: str) -> None:
+    audit.record(
+        actor, "triggerIngestionSession", cluster=ctx.cluster, target=table.typed, session=session.id, what=what,
+        files=session.counts.pending, retry=session.retry_count,
+    )  # fmt: skip
+
+
+def _task_name(now_ms: int) -> str:
+    return f"Task_FileIngestionTask_{uuid.uuid4()}_{now_ms}"

@@ -1,0 +1,190 @@
+"""The switch of a session: its staged segments take the place of what they replace, in one replacement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from segments.domain.ingestion.plan import replaced_segments
+from segments.domain.ingestion.registry import registry_after
+from segments.domain.ingestion.session import FileRecord, FileState, SessionState
+from segments.domain.push.push_plan import Step
+from segments.domain.tables.table_config import TableConfig
+from segments.errors import Unavailable
+from segments.gateways.deep_store.deepstore import STAGING
+from segments.services.core import audit
+from segments.services.core.context import Actor, Context
+from segments.services.ingestion.held_session import HeldSession, with_files
+from segments.services.ingestion.manifest import read_registry
+from segments.services.ingestion.reading import staged_parts
+from segments.services.ingestion.session_store import read_task
+from segments.services.ingestion.situation import Setup, read_visible
+from segments.services.loading.replacement import open_replacement, step_of
+from segments.services.replacement.protocol import end_replace
+from segments.services.tables.quota import check_quota
+from segments.spark.build_part import Built
+
+_TAKEN_BACK: Final = "The switch was reverted by somebody else; the next trigger drives it again."
+
+
+class SessionLoad:
+    """``segments.services.loading.load.Load`` of a session: its progress is in ZooKeeper, its segments in the lineage
+    entry, so registration has nothing else to write down.
+    """
+
+    def __init__(self, held: HeldSession, config: TableConfig, *, entry_id: str = "", fenced: bool = True) -> None:
+        self.ctx: Context = held.ctx
+        self._held, self._config, self._entry_id, self._fenced = held, config, entry_id, fenced
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        return self._held.session.id
+
+    @property
+    def config(self) -> TableConfig:
+        """The table's config."""
+        return self._config
+
+    @property
+    def entry_id(self) -> str:
+        """Of one file's own replacement, or of the session's."""
+        return self._entry_id or self._held.session.entry_id
+
+    @property
+    def is_fenced(self) -> bool:
+        """Always for the session's switch."""
+        return self._fenced
+
+    @property
+    def overwrites(self) -> bool:
+        """Never: names hold the session's id."""
+        return False
+
+    @property
+    def keeps_staged(self) -> bool:
+        """A switch that was reverted begins again from the staged files."""
+        return True
+
+    def check(self) -> None:
+        """Conflict when the lease is lost."""
+        self._held.check()
+
+    def save_entry(self, entry_id: str) -> None:
+        """Into the session's record; that of one file's replacement is found again by the id it was given."""
+        if self._entry_id:
+            self._entry_id = entry_id
+        else:
+            self._held.change(entry_id=entry_id)
+
+    def in_doubt(self, names: Sequence[str]) -> None:
+        """All names are in the manifest."""
+
+    def placed(self, name: str, uri: str) -> None:
+        """The file is staged, too."""
+
+    def registered(self, names: Sequence[str], done: int) -> None:
+        """The cluster knows."""
+
+
+def begin_switch(held: HeldSession, setup: Setup) -> bool:
+    """Freeze both sides; False when staged files are gone and are to be read again. Raises StateConflict for what can
+    not be replaced.
+    """
+    parts = list(staged_parts(held, held.manifest))
+    gone = {f.uri for f, one in parts if one is None}
+    if gone:
+        again = [replace(f, state=FileState.PENDING, segments=(), ordinals=()) for f, _ in parts if f.uri in gone]
+        held.save(with_files(held.manifest, again), state=SessionState.IN_PROGRESS)
+        return False
+    registry = read_registry(held.ctx, read_task(held.ctx, held.table).registry_uri)
+    visible = read_visible(held.ctx, held.table, times=setup.task.selector is not None)
+    old = replaced_segments(setup.task, held.manifest.files, held.manifest.vanished, registry, visible)
+    new = tuple(one.name for _, one in parts if one is not None)
+    manifest = replace(held.manifest, segments_from=old, segments_to=new)
+    held.save(manifest, state=SessionState.SWITCH, entry_id=held.ctx.new_id(), started=False, error="")
+    return True
+
+
+def carry_out_switch(held: HeldSession, setup: Setup, actor: Actor) -> bool:
+    """Start, register, end, then write down what is ingested; each first reads what is done. False when staged files
+    are gone, or the switch was taken back: the session is IN_PROGRESS again.
+    """
+    ctx, table, manifest = held.ctx, held.table, held.manifest
+    if manifest.segments_from or manifest.segments_to:
+        load = SessionLoad(held, setup.config)
+        ctx.engine.push.find_entry(load, table)
+        step = step_of(load, table, started=held.session.started)
+        if step is Step.GIVE_UP and not _is_shown(held):
+            _begin_again(held)
+            return False
+        if step in (Step.START, Step.UPLOAD):
+            built = _whole(held)
+            if built is None:
+                return False
+            if step is Step.START:
+                check_quota(ctx, setup.config, 0)
+                open_replacement(load, table, manifest.segments_from, built, actor, cleans_up=False)
+            held.change(started=True)
+            ctx.engine.push.register(load, table, actor, built)
+            end_replace(ctx, table, held.session.entry_id, actor=actor)
+    finish(held, setup, actor)
+    return True
+
+
+def finish(held: HeldSession, setup: Setup, actor: Actor) -> None:
+    """Everything is visible: what is ingested, DONE, and staging goes."""
+    ctx, manifest = held.ctx, held.manifest
+    registry = read_registry(ctx, read_task(ctx, held.table).registry_uri)
+    is_swap = held.session.swap and setup.task.selector is None
+    after = registry_after(registry, manifest.files, manifest.segments_from, is_swap=is_swap)
+    for uri in manifest.vanished:
+        after.pop(uri, None)
+    done = [replace(f, state=FileState.DONE) for f in manifest.files if f.state is FileState.BUILT]
+    held.finish(with_files(manifest, done), after, state=SessionState.DONE, end_ms=ctx.clock())
+    drop_staging(ctx, held.session.id)
+    audit.record(
+        actor, "ingestionSessionEnd", cluster=ctx.cluster, target=held.table.typed, session=held.session.id,
+        entry=held.session.entry_id, files=held.session.counts.done, rows=held.session.rows,
+        segmentsFrom=len(manifest.segments_from), segmentsTo=len(manifest.segments_to),
+    )  # fmt: skip
+
+
+def drop_staging(ctx: Context, session_id: str) -> None:
+    """Delete what is staged of a session."""
+    ctx.deep_store.delete_folder(f"{STAGING}/{session_id}")
+
+
+def staged_files(held: HeldSession, files: Sequence[FileRecord]) -> list[Built]:
+    """What is staged of these files. Unavailable when some of it is gone."""
+    wanted = {f.uri for f in files}
+    found = [one for f, one in staged_parts(held, replace(held.manifest, files=tuple(files))) if f.uri in wanted]
+    if None in found:
+        raise Unavailable("A staged file is gone.", remedy="It is built again.")
+    return [one for one in found if one is not None]
+
+
+def _whole(held: HeldSession) -> list[Built] | None:
+    """All that the switch shows; None when some of it is gone: then the session reads those files again."""
+    parts = list(staged_parts(held, held.manifest))
+    gone = [f for f, one in parts if one is None]
+    if gone:
+        again = [replace(f, state=FileState.PENDING, segments=(), ordinals=()) for f in gone]
+        held.save(with_files(held.manifest, again), state=SessionState.IN_PROGRESS)
+        return None
+    wanted = set(held.manifest.segments_to)
+    return [one for _, one in parts if one is not None and one.name in wanted]
+
+
+def _is_shown(held: HeldSession) -> bool:
+    """The entry left the lineage; do queries see the new side, and so was it switched before?"""
+    visible = read_visible(held.ctx, held.table, times=False).segments
+    new, old = set(held.manifest.segments_to), set(held.manifest.segments_from)
+    return new <= visible.keys() and old.isdisjoint(visible)
+
+
+def _begin_again(held: HeldSession) -> None:
+    manifest = replace(held.manifest, segments_from=(), segments_to=())
+    held.save(manifest, state=SessionState.IN_PROGRESS, entry_id="", started=False)
+    held.end_run(_TAKEN_BACK)
