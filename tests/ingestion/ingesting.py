@@ -28,7 +28,7 @@ class IngestionWorld(PushWorld):
     def __init__(self, folder: Path, keys: dict[str, str], **more: Any) -> None:
         super().__init__(folder, batch={"segmentIngestionType": "APPEND", "consistentDataPush": False}, **more)
         self.keys = {"inputDirURI": str(self.folder), "inputFormat": "csv", "consistentPushMaxRetries": "3", **keys}
-        self._more, self._mtime = more, 1_700_000_000
+        self._mtime, self.before = 1_700_000_000, 0
         self.configure()
 
     def configure(self, **keys: str) -> None:

@@ -203,9 +203,9 @@ class IngestionSession:
         return self.is_open and bool(self.task)
 
     @property
-    def is_being_discarded(self) -> bool:
-        """It was given up, and what it did is not all taken back yet."""
-        return bool(self.end_reason) and bool(self.task)
+    def has_leftovers(self) -> bool:
+        """It is over, and what it leaves is not all removed yet: staged files, or the switch of one given up."""
+        return not self.is_open and bool(self.task)
 
     def held_by(self, owner: str, now_ms: int) -> bool:
         """Does this owner hold the lease now?"""

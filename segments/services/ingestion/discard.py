@@ -24,7 +24,7 @@ def discard(ctx: Context, table: TableName, session: IngestionSession, reason: E
     until = ctx.clock() + int(ctx.limits.push_lease_s * 1000)
 
     def give_up(now: IngestionSession) -> IngestionSession:
-        if not (now.is_open or now.is_being_discarded):
+        if not (now.is_open or now.has_leftovers):
             return now
         fields = {"owner": owner, "lease_until_ms": until, "task": "discard", "end_reason": now.end_reason or reason}
         return now.changed(ctx.clock(), **fields)
@@ -36,13 +36,20 @@ def discard(ctx: Context, table: TableName, session: IngestionSession, reason: E
         actor, "discardIngestionSession", cluster=ctx.cluster, target=table.typed, session=session.id,
         why=str(reason), files=session.counts.total,
     )  # fmt: skip
-    complete_discard(HeldSession(ctx, table, given_up, owner))
+    remove_leftovers(HeldSession(ctx, table, given_up, owner))
 
 
-def complete_discard(held: HeldSession) -> None:
-    """Revert the open lineage entry, delete staged files, and close the session. Idempotent; transient errors leave it
-    to the next attempt.
+def remove_leftovers(held: HeldSession) -> None:
+    """Of a session that is over: revert the open lineage entry if it was given up, delete staged files, and close it.
+    Idempotent; transient errors leave it to the next attempt.
     """
+    if held.session.end_reason:
+        _take_back(held)
+    drop_staging(held.ctx, held.session.id)
+    held.end_run(held.session.error, end_ms=held.session.end_ms or held.ctx.clock())
+
+
+def _take_back(held: HeldSession) -> None:
     ctx, table, session = held.ctx, held.table, held.session
     actor = Actor(session.triggered_by, f"session {session.id} is discarded: {session.end_reason}")
     if session.entry_id:
@@ -56,8 +63,6 @@ def complete_discard(held: HeldSession) -> None:
                 if not error.permanent:
                     raise
         _remove_unregistered(held)
-    drop_staging(ctx, session.id)
-    held.end_run(session.error, end_ms=ctx.clock())
 
 
 def _config(held: HeldSession) -> TableConfig:

@@ -45,8 +45,8 @@ class HeldSession:
         self._use(manifest)
 
     def finish(self, manifest: Manifest, ingested: Registry, **fields: Any) -> None:
-        """As ``save``, together with what is ingested from now on; the run is over."""
-        fields = self._with_manifest(manifest, fields) | self._closed(manifest)
+        """As ``save``, together with what is ingested from now on."""
+        fields = self._with_manifest(manifest, fields)
         old, new = read_task(self.ctx, self.table).registry_uri, write_registry(self.ctx, self.table, ingested)
         with self._one_writer:
             self.session = finish_session(self.ctx, self.table, self.session.id, lambda s: self._mine(s, fields), new)
@@ -93,7 +93,7 @@ class HeldSession:
             connections.close_all()
 
     def _mine(self, now: IngestionSession, fields: dict[str, Any]) -> IngestionSession:
-        if now.owner != self.owner or not (now.is_open or now.is_being_discarded):
+        if now.owner != self.owner or not (now.is_open or now.has_leftovers):
             self.is_lost = True
             raise self._lost()
         clock = self.ctx.clock()
@@ -133,7 +133,7 @@ def acquire(ctx: Context, table: TableName, session_id: str, owner: str) -> Held
     """
 
     def take(now: IngestionSession) -> IngestionSession:
-        if not (now.is_running or now.is_being_discarded):
+        if not (now.is_running or now.has_leftovers):
             return now
         if now.owner not in ("", owner) and ctx.clock() < now.lease_until_ms:
             raise StateConflict(f"Session '{session_id}' is being worked on by {now.owner}.")

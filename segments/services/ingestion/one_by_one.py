@@ -68,12 +68,13 @@ class OneByOne:
             f"{counts.failed} of {counts.total} files failed, first '{failed.uri}': {failed.error}" if failed else ""
         )
         save_registry(held.ctx, held.table, write_registry(held.ctx, held.table, after))
-        held.end_run(error, state=SessionState.DONE, end_ms=held.ctx.clock())
-        drop_staging(held.ctx, held.session.id)
+        held.change(state=SessionState.DONE, end_ms=held.ctx.clock(), error=error)
         audit.record(
             self._actor, "ingestionSessionEnd", cluster=held.ctx.cluster, target=held.table.typed,
             session=held.session.id, files=counts.done, failed=counts.failed, rows=held.session.rows,
         )  # fmt: skip
+        drop_staging(held.ctx, held.session.id)
+        held.end_run(error)
 
     def _old(self, files: Sequence[FileRecord], vanished: Sequence[str]) -> tuple[str, ...]:
         visible = read_visible(self._held.ctx, self._held.table, times=False)

@@ -13,7 +13,7 @@ from segments.domain.ingestion.transitions import Next, after_files
 from segments.errors import Conflict, PinotAdminError, Unavailable
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
-from segments.services.ingestion.discard import complete_discard
+from segments.services.ingestion.discard import remove_leftovers
 from segments.services.ingestion.held_session import HeldSession, acquire
 from segments.services.ingestion.one_by_one import OneByOne
 from segments.services.ingestion.reading import Builder, Reading
@@ -38,8 +38,8 @@ def run_session(ctx: Context, table: TableName, session_id: str, owner: str, *, 
         return f"Session {session_id} has no run under way."
     try:
         with held.heartbeat():
-            if held.session.is_being_discarded:
-                complete_discard(held)
+            if held.session.has_leftovers:
+                remove_leftovers(held)
             else:
                 _carry_on(held, builder)
     except PinotAdminError as error:
@@ -93,7 +93,7 @@ def _stopped(held: HeldSession, error: PinotAdminError) -> str:
     began = session.runs[-1].start_ms if session.runs else session.start_ms
     is_young = held.ctx.clock() - began < _PATIENCE_MS
     try:
-        if (error.permanent or not is_young) and not session.is_being_discarded:
+        if (error.permanent or not is_young) and not session.has_leftovers:
             _reset_running(held)
             held.end_run(str(error))
             return f"Session {session.id} waits for the next trigger: {error}"

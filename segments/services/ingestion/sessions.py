@@ -32,7 +32,7 @@ from segments.errors import Conflict, NotFound, StateConflict
 from segments.names import OFFLINE, TableName, split_table_name
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
-from segments.services.ingestion.discard import complete_discard, discard
+from segments.services.ingestion.discard import discard, remove_leftovers
 from segments.services.ingestion.held_session import acquire, new_run
 from segments.services.ingestion.manifest import Manifest, read_manifest, write_manifest
 from segments.services.ingestion.session_store import (
@@ -88,7 +88,8 @@ def trigger(ctx: Context, table: TableName, actor: Actor, *, forced: bool = Fals
     not be ingested; nothing is changed then.
     """
     for _ in range(_ATTEMPTS):
-        _finish_discard(ctx, table)
+        if not _is_tidy(ctx, table):
+            return TriggerResult(None, "The last session is being closed.", is_busy=True)
         found = read_situation(ctx, table, forced=forced)
         is_switched = found.session is not None and _is_switched(ctx, table, found.session)
         decision = SwitchAgain() if is_switched else on_trigger(found.situation)
@@ -255,14 +256,18 @@ def _go_on(ctx: Context, table: TableName, found: Found, manifest: Manifest, act
     return TriggerResult(session.id, notes=_notes(found))
 
 
-def _finish_discard(ctx: Context, table: TableName) -> None:
-    """What an earlier trigger gave up and did not take back whole is taken back first."""
+def _is_tidy(ctx: Context, table: TableName) -> bool:
+    """What the last session left is removed first; False while somebody else is at it."""
     session = current(ctx, table)
-    if session is None or not session.is_being_discarded:
-        return
-    held = acquire(ctx, table, session.id, f"discard {ctx.new_id()}")
+    if session is None or not session.has_leftovers:
+        return True
+    try:
+        held = acquire(ctx, table, session.id, f"tidy {ctx.new_id()}")
+    except StateConflict:
+        return False
     if held is not None:
-        complete_discard(held)
+        remove_leftovers(held)
+    return True
 
 
 def _remove_records(ctx: Context, table: TableName, actor: Actor) -> list[str]:

@@ -142,13 +142,14 @@ def finish(held: HeldSession, setup: Setup, actor: Actor) -> None:
     for uri in manifest.vanished:
         after.pop(uri, None)
     done = [replace(f, state=FileState.DONE) for f in manifest.files if f.state is FileState.BUILT]
-    held.finish(with_files(manifest, done), after, state=SessionState.DONE, end_ms=ctx.clock())
-    drop_staging(ctx, held.session.id)
+    held.finish(with_files(manifest, done), after, state=SessionState.DONE, end_ms=ctx.clock(), error="")
     audit.record(
         actor, "ingestionSessionEnd", cluster=ctx.cluster, target=held.table.typed, session=held.session.id,
         entry=held.session.entry_id, files=held.session.counts.done, rows=held.session.rows,
         segmentsFrom=len(manifest.segments_from), segmentsTo=len(manifest.segments_to),
     )  # fmt: skip
+    drop_staging(ctx, held.session.id)
+    held.end_run()
 
 
 def drop_staging(ctx: Context, session_id: str) -> None:
