@@ -6,7 +6,7 @@ import http.client
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -170,14 +170,23 @@ class Table:
         feed.create(name, partitions)
         client.call("POST", "/schemas", json=schema_of(name))
 
-    def create(self, *, rows: int, replication: int = 1, is_pauseless: bool = False, **segments: Any) -> Table:
-        """The table; its segments end at ``rows`` rows."""
-        stream = {**self.feed.config(self.name), "realtime.segment.flush.threshold.segment.rows": str(rows)}
+    def create(
+        self,
+        *,
+        rows: int,
+        replication: int = 1,
+        is_pauseless: bool = False,
+        stream: Mapping[str, str] | None = None,
+        **segments: Any,
+    ) -> Table:
+        """The table; its segments end at ``rows`` rows. ``stream``: further keys of its stream config."""
+        limit = {"realtime.segment.flush.threshold.segment.rows": str(rows)}
+        keys = {**self.feed.config(self.name), **limit, **(stream or {})}
         body = {
             "tableName": self.name, "tableType": "REALTIME", "tenants": {}, "tableIndexConfig": {}, "metadata": {},
             "segmentsConfig": {"timeColumnName": "ts", "replication": str(replication), **segments},
             "ingestionConfig": {"streamIngestionConfig": {
-                "streamConfigMaps": [stream], "pauselessConsumptionEnabled": is_pauseless
+                "streamConfigMaps": [keys], "pauselessConsumptionEnabled": is_pauseless
             }},
         }  # fmt: skip
         self.client.call("POST", "/tables", json=body)

@@ -30,7 +30,7 @@ def at(number: int) -> Any:
         (99, Progress(9, 9, 9), None),
         (100, Progress(9, 9, 9), "timeLimit"),
         (100, Progress(0, 0, 0), None),
-        (100 + HOUR, Progress(0, 0, 0), "timeLimit"),
+        (100 + 30 * HOUR, Progress(0, 0, 0), None),
         (99, Progress(10, 10, 9), "rowLimit"),
         (100, Progress(10, 10, 9), "timeLimit"),
         (99, Progress(9, 9, 9, is_end_of_partition=True, is_forced=True), "endOfPartitionGroup"),
@@ -41,7 +41,20 @@ def at(number: int) -> Any:
 def test_a_segment_ends_for_the_first_reason_in_pinots_order(
     now_ms: int, progress: Progress, reason: str | None
 ) -> None:
-    assert decisions.stop_reason(Limits(rows=10, until_ms=100, bytes=1000), progress, now_ms) == reason
+    limits = Limits(rows=10, until_ms=100, bytes=1000).seen(progress, now_ms)
+    assert decisions.stop_reason(limits, progress, now_ms) == reason
+
+
+def test_an_idle_partition_never_commits_and_its_first_rows_end_with_the_hour_in_which_they_came() -> None:
+    limits = Limits(rows=10, until_ms=100, bytes=1000)
+    for now_ms in (99, 100, 100 + HOUR, 5 * HOUR):
+        limits = limits.seen(Progress(0, 0, 0), now_ms)
+        assert limits.until_ms > now_ms
+    came = Progress(1, 1, 1)
+    assert limits.until_ms == 100 + 5 * HOUR
+    assert limits.seen(came, 100 + 5 * HOUR) == limits
+    assert decisions.stop_reason(limits, came, 99 + 5 * HOUR) is None
+    assert decisions.stop_reason(limits, came, 100 + 5 * HOUR) == "timeLimit"
 
 
 def test_a_segment_that_begins_again_late_still_gets_ten_minutes() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
@@ -65,6 +65,15 @@ class Limits:
         """The time limit counts from the segment's creation; one that is begun (again) late still gets 10 minutes."""
         return cls(rows, max(created_ms + flush_ms, now_ms + min(flush_ms, _LEAST_AGAIN_MS)), bytes_)
 
+    def seen(self, progress: Progress, now_ms: int) -> Limits:
+        """The limits from now on: while no message came, the time limit moves on by an hour whenever it is reached, so
+        that an idle partition commits nothing. What comes then ends the segment with the hour, as in Pinot.
+        """
+        late_ms = now_ms - self.until_ms
+        if progress.messages or late_ms < 0:
+            return self
+        return replace(self, until_ms=self.until_ms + (late_ms // _HOUR_MS + 1) * _HOUR_MS)
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -78,12 +87,8 @@ class Progress:
 
 
 def stop_reason(limits: Limits, progress: Progress, now_ms: int) -> str | None:
-    """Why the segment ends now, or None; in Pinot's order: time, rows, end of partition, force commit, capacity.
-
-    One that never got a message waits an hour longer for its time limit.
-    """
-    until_ms = limits.until_ms if progress.messages else limits.until_ms + _HOUR_MS
-    if now_ms >= until_ms:
+    """Why the segment ends now, or None; in Pinot's order: time, rows, end of partition, force commit, capacity."""
+    if now_ms >= limits.until_ms:
         return TIME_LIMIT
     if progress.rows >= limits.rows:
         return ROW_LIMIT

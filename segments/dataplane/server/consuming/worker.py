@@ -201,6 +201,7 @@ class Worker:
         while source.end is None and not self._waiting.is_online:
             is_forced = self._waiting.is_forced
             progress = Progress(intake.segment.rows, intake.messages, intake.segment.bytes, is_forced=is_forced)
+            limits = limits.seen(progress, now_ms())
             reason = decisions.stop_reason(limits, progress, now_ms())
             if reason is not None:
                 log.info("Segment %s ends at %s with %d rows: %s", self.segment, intake.offset, progress.rows, reason)
