@@ -1,32 +1,25 @@
 """Drives every segment assigned to this server to its wanted state: level-triggered, from ideal states, records and
 messages.
 
-One thread decides, a small pool loads. A watch only says what to read; what is found there is compared with what is
-held, so a lost or doubled event changes nothing.
+One thread decides; loads have theirs (`segment_loads.py`). A watch only says what to read; what is found there is
+compared with what is held, so a lost or doubled event changes nothing.
 """
 
 from __future__ import annotations
 
 import logging
-import random
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from segments.dataplane.primary_keys.server_keys import ServerKeys
-from segments.dataplane.primary_keys.table_keys import locked
 from segments.dataplane.server.consuming import Consumers
-from segments.dataplane.server.held.held_segment import HeldSegment
-from segments.dataplane.server.held.loader import Loader
-from segments.dataplane.server.held.segment_folders import SegmentFolders
+from segments.dataplane.server.dropped_segments import Dropped
 from segments.dataplane.server.held.slots import Slot, Slots
-from segments.dataplane.server.held.unfinished import NotCommittedYet
 from segments.dataplane.server.message_reader import ForceCommit, Reload, Reset, take_requests
 from segments.dataplane.server.pending_changes import Changes, PendingChanges
 from segments.dataplane.server.reporter import Reporter
-from segments.dataplane.server.segment_lives import SegmentLives
+from segments.dataplane.server.segment_loads import Loads
 from segments.domain.segments import segment_metadata
 from segments.domain.segments.ideal_state import CONSUMING, OFFLINE, ONLINE
 from segments.errors import PinotAdminError
@@ -38,18 +31,13 @@ log = logging.getLogger(__name__)
 
 #: Seconds between two full checks, watches or not.
 _SWEEP_S: Final = 60.0
-#: Seconds before a failed load is tried again: doubling, with a random part.
-_FIRST_RETRY_S: Final = 0.5
-_LONGEST_RETRY_S: Final = 60.0
-
-
 #: Seconds that a commit in progress gets when the server stops.
 _LEAVE_S: Final = 10.0
 
 
 class Reconciler:
-    """The loop. ``grace_s``: how long a dropped segment still answers queries that were planned before. ``pending``:
-    marks of what to check; ``consumers`` drive the segments that read from streams.
+    """The loop. ``pending``: marks of what to check; ``consumers`` drive the segments that read from streams, ``loads``
+    bring files here, ``dropped`` removes what is not wanted any more.
     """
 
     def __init__(
@@ -57,22 +45,15 @@ class Reconciler:
         store: Store,
         instance: str,
         slots: Slots,
-        loader: Loader,
-        folders: SegmentFolders,
         reporter: Reporter,
         consumers: Consumers,
         pending: PendingChanges,
-        keys: ServerKeys,
-        lives: SegmentLives,
-        *,
-        loads: int,
-        grace_s: float,
+        loads: Loads,
+        dropped: Dropped,
     ) -> None:
         self._store, self._instance = store, instance
-        self._slots, self._loader, self._folders, self._reporter = slots, loader, folders, reporter
-        self._grace_s, self._keys, self._lives = grace_s, keys, lives
+        self._slots, self._reporter, self._loads, self._dropped = slots, reporter, loads, dropped
         self._consumers, self._pending = consumers, pending
-        self._pool = ThreadPoolExecutor(loads, thread_name_prefix=f"load-{instance}")
         self._thread = threading.Thread(target=self._run, name=f"reconcile-{instance}", daemon=True)
         self._watches: list[Watch] = []
         self._has_reconciled = False
@@ -97,7 +78,7 @@ class Reconciler:
         self._pending.stop()
         self._thread.join(timeout=10.0)
         self._consumers.stop(_LEAVE_S)
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._loads.stop()
 
     # Watches: they only mark
 
@@ -120,7 +101,7 @@ class Reconciler:
     def _run(self) -> None:
         sweep_at = time.monotonic() + _SWEEP_S
         while not self._pending.is_stopped:
-            changes = self._pending.take(min(sweep_at, self._next_due()))
+            changes = self._pending.take(self._loads.next_due(self._dropped.next_due(sweep_at)))
             if time.monotonic() >= sweep_at:
                 changes.everything = True
             if changes.everything:
@@ -150,8 +131,8 @@ class Reconciler:
                 self._reconcile(table, segments)
         if changes.instances:
             self._reporter.mark(*self._viewed())
-        self._retry_failed()
-        self._remove_dropped()
+        self._loads.retry_failed()
+        self._dropped.remove_due()
         self._note_ready()
 
     def _take_messages(self, changes: Changes) -> None:
@@ -196,7 +177,7 @@ class Reconciler:
             self._reporter.mark(table)
         self._consumers.tidy()
         if not self._has_reconciled:
-            self._remove_unassigned()
+            self._dropped.remove_unassigned()
             self._has_reconciled = True
 
     def _viewed(self) -> set[str]:
@@ -213,8 +194,8 @@ class Reconciler:
             slots = tables.get(table, {})
             names = [s for s in (slots if changed is None else changed & set(slots)) if slots[s].is_to_hold]
         for name in self._outdated(table, names) | to_load:
-            self._load(table, name)
-        self._keep_keys(table)
+            self._loads.load(table, name)
+        self._dropped.keep_keys(table)
         self._consumers.ensure(table, node.record if node else None)
         if has_changed or node is None:
             self._reporter.mark(table)
@@ -248,20 +229,6 @@ class Reconciler:
                 del tables[table]
         return has_changed, to_load
 
-    def _keep_keys(self, table: str) -> None:
-        """Rows of segments that are not wanted any more do not stand in the way of older ones."""
-        keys = self._keys.known(table)
-        if keys is None:
-            return
-        with keys.lock:
-            with self._slots.locked() as tables:
-                slots = tables.get(table, {})
-                answering = {n for n, s in slots.items() if s.held is not None or s.consuming is not None}
-                live = {n for n in answering if slots[n].wanted not in (None, OFFLINE)}
-            keys.keep(live, answering)
-        if not slots:  # loads that are under way have a slot
-            self._keys.forget(table)
-
     def _outdated(self, table: str, names: list[str]) -> set[str]:
         """Those whose held CRC is not the one on record, or that are to be loaded again in any case."""
         nodes = self._store.get_many([paths.segment(table, name) for name in names])
@@ -277,119 +244,6 @@ class Reconciler:
                 ):
                     found.add(name)
         return found
-
-    # Loads
-
-    def _load(self, table: str, name: str) -> None:
-        with self._slots.locked() as tables:
-            slot = tables.get(table, {}).get(name)
-            if slot is None or not slot.is_to_hold:
-                return
-            if slot.consuming is not None and not slot.consuming.is_over:
-                slot.consuming.go_online()
-                return
-            if slot.is_loading:
-                slot.load_again = True
-                return
-            slot.is_loading = True
-            epoch = slot.epoch
-        self._pool.submit(self._run_load, table, name, slot, epoch)
-
-    def _run_load(self, table: str, name: str, slot: Slot, epoch: int) -> None:
-        loaded, keys, read, error, wait_s = None, None, None, "", 0
-        try:
-            loaded = self._loader.load(table, name, slot.held, is_forced=slot.is_forced, was_dropped=slot.was_dropped)
-            keys = self._keys.of(table)
-            read = keys.keys_of(loaded) if keys is not None and not keys.has(loaded) else None
-        except NotCommittedYet as fault:
-            error, wait_s = str(fault), fault.wait_s
-        except PinotAdminError as fault:
-            loaded, error = None, str(fault)
-            log.warning("Segment %s of %s could not be loaded: %s", name, table, error)
-        except Exception as fault:  # whatever it is, it must not stop the others
-            loaded, error = None, f"{type(fault).__name__}: {fault}"
-            log.exception("Segment %s of %s could not be loaded", name, table)
-        with locked(keys):
-            with self._slots.locked():
-                slot.is_loading = False
-                is_current = slot.epoch == epoch
-                replaced = self._take_result(slot, loaded, error, wait_s) if is_current else loaded
-                again, slot.load_again = slot.load_again, False
-            if keys is not None and loaded is not None and read is not None and is_current:
-                keys.put(loaded, read)
-        if replaced is not None:
-            replaced.release()
-        self._reporter.mark(table)
-        self._pending.mark(table, name if again else "")
-
-    def _take_result(self, slot: Slot, loaded: HeldSegment | None, error: str, wait_s: int) -> HeldSegment | None:
-        """Put the outcome into the slot; returns the segment that was replaced. ``wait_s``: a copy may still come."""
-        if wait_s:
-            slot.wait_for_copy(time.monotonic(), wait_s, error)
-            return None
-        if loaded is None:
-            slot.error, slot.failures = error, slot.failures + 1
-            pause = min(_LONGEST_RETRY_S, _FIRST_RETRY_S * 2 ** min(slot.failures - 1, 10))
-            slot.retry_at = time.monotonic() + pause * (0.5 + random.random() / 2)
-            return None
-        slot.end_consuming()
-        slot.error, slot.failures, slot.is_forced, slot.waits_since = "", 0, False, 0.0
-        before, slot.held = slot.held, loaded
-        return before if before is not loaded else None
-
-    # What is due by time
-
-    def _next_due(self) -> float:
-        """When a failed load is to be tried again or a dropped segment to be removed, whichever is first."""
-        due = time.monotonic() + _SWEEP_S
-        with self._slots.locked() as tables:
-            for slot in (s for slots in tables.values() for s in slots.values() if not s.is_loading):
-                if slot.wanted is None:
-                    due = min(due, slot.dropped_at + self._grace_s)
-                elif slot.is_failed:
-                    due = min(due, slot.retry_at)
-        return due
-
-    def _retry_failed(self) -> None:
-        now = time.monotonic()
-        with self._slots.locked() as tables:
-            failed = [
-                (table, name)
-                for table, slots in tables.items()
-                for name, slot in slots.items()
-                if slot.is_failed and slot.retry_at <= now
-            ]
-        for table, name in failed:
-            self._load(table, name)
-
-    def _remove_dropped(self) -> None:
-        """After the grace time: out of memory, then off the disk."""
-        now = time.monotonic()
-        with self._slots.locked() as tables:
-            gone = []
-            for table, slots in list(tables.items()):
-                for name, slot in list(slots.items()):
-                    if slot.wanted is None and not slot.is_loading and now >= slot.dropped_at + self._grace_s:
-                        gone.append((table, name, slots.pop(name)))
-                if not slots:
-                    del tables[table]
-        for table in {table for table, _, _ in gone}:
-            self._keep_keys(table)
-            if table not in self._slots.tables():
-                self._lives.forget(table)
-        for table, name, slot in gone:
-            self._folders.remove(table, name)
-            if slot.held is not None:
-                slot.held.release()
-
-    def _remove_unassigned(self) -> None:
-        """What an earlier run left and nobody wants any more."""
-        for table, names in self._folders.held().items():
-            with self._slots.locked() as tables:
-                unwanted = set(names) - set(tables.get(table, {}))
-            for name in unwanted:
-                log.info("Removing segment %s of %s: it is not assigned to this server.", name, table)
-                self._folders.remove(table, name)
 
     def _note_ready(self) -> None:
         if self._has_reconciled and not self.is_ready.is_set():

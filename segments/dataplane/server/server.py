@@ -17,10 +17,13 @@ from segments.dataplane.server.consuming import Consumers, ConsumingSettings, Sh
 from segments.dataplane.server.consuming.commit.left_commits import LeftCommits
 from segments.dataplane.server.consuming.stream_pool import OpenStream
 from segments.dataplane.server.consuming_info import ConsumingInfo
+from segments.dataplane.server.dropped_segments import Dropped
 from segments.dataplane.server.external_view import publish_view
 from segments.dataplane.server.held.cluster_files import ClusterFiles
 from segments.dataplane.server.held.column_cache import ColumnCache
 from segments.dataplane.server.held.download import Downloader
+from segments.dataplane.server.held.downloads import Downloads
+from segments.dataplane.server.held.load_parts import LoadParts
 from segments.dataplane.server.held.loader import Loader
 from segments.dataplane.server.held.peers import Peers
 from segments.dataplane.server.held.segment_folders import SegmentFolders
@@ -38,6 +41,7 @@ from segments.dataplane.server.reporter import Reporter
 from segments.dataplane.server.schemas import SchemaCache
 from segments.dataplane.server.segment_finder import SegmentFinder
 from segments.dataplane.server.segment_lives import SegmentLives
+from segments.dataplane.server.segment_loads import Loads
 from segments.dataplane.server.set_aside import Outbox
 from segments.domain.access.cluster_signature import address_of
 from segments.errors import PinotAdminError
@@ -133,10 +137,11 @@ class Server:
         shared = self._shared(deep_store, cache, controller or self._http_controller, opener)
         self._left_commits = LeftCommits(shared, self.slots.serving)
         self.consumers = Consumers(shared, self.slots, self.reporter.mark, pending.mark)
+        loads = Loads(self.instance, self.slots, loader, shared.keys, self.reporter, pending, settings.loads)
+        dropped = Dropped(self.slots, folders, shared.keys, self._lives, settings.drop_grace_s)
         self.reconciler = Reconciler(
-            store, self.instance, self.slots, loader, folders, self.reporter, self.consumers, pending, shared.keys,
-            self._lives, loads=settings.loads, grace_s=settings.drop_grace_s,
-        )  # fmt: skip
+            store, self.instance, self.slots, self.reporter, self.consumers, pending, loads, dropped
+        )
         self._consuming_info = ConsumingInfo(self.slots, shared.streams, self._lives)
         self._reingestions = Reingestions(shared, reingested or HttpReingestedUploads(controllers, signer))
         self._uploads = SegmentUploads(store, self.instance, self.slots, folders, shared.uploader)
@@ -152,10 +157,8 @@ class Server:
         downloader = Downloader(deep_store, files, settings.elsewhere)
         peers = Peers(self._store, self.instance, settings.peer_scheme)
         size = settings.max_segment_bytes
-        return Loader(
-            self._store, self._folders, downloader, peers, cache, size, lives=self._lives,
-            note_unfinished=lambda table, segment: self._left_commits.note(table, segment),
-        )  # fmt: skip
+        parts = LoadParts(self._store, self._folders, downloader, peers, cache, size, Downloads(self._lives))
+        return Loader(parts, note_unfinished=lambda table, segment: self._left_commits.note(table, segment))
 
     def _finder(self, shared: SharedResources) -> SegmentFinder:
         return SegmentFinder(self.slots, shared.keys, self.consumers.tails.of)

@@ -22,11 +22,15 @@ Read = Callable[[Sequence[str]], Mapping[str, SegmentMetadata]]
 
 @dataclass(frozen=True, slots=True)
 class CachedRecord:
-    """Bytes of the segment's file, 0 where unknown; ``url`` as recorded, "" when only servers have the file."""
+    """Bytes of the segment's file, 0 where unknown; ``url`` as recorded, "" when only servers have the file;
+    ``start_ms`` and ``end_ms`` of its rows, None where unknown.
+    """
 
     status: str
     url: str | None
     size_bytes: int
+    start_ms: int | None = None
+    end_ms: int | None = None
 
     @property
     def is_settled(self) -> bool:
@@ -58,7 +62,7 @@ class SegmentRecordCache:
             began_ms = now_ms if known is None or is_old else known.began_ms
         kept = {name: before[name] for name in names if name in before}
         fresh = {
-            name: CachedRecord(m.status, m.download_url, m.size_bytes or 0)
+            name: CachedRecord(m.status, m.download_url, m.size_bytes or 0, m.start_ms, m.end_ms)
             for name, m in read_now([n for n in names if n not in kept]).items()
         }
         found = {**kept, **fresh}

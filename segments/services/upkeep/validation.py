@@ -4,12 +4,14 @@ what is safe.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final
 
 from django.utils import timezone
 
 from segments.domain.replacement import lineage as lineages
+from segments.domain.tables.table_config import TableConfig
+from segments.domain.upkeep import missing_periods
 from segments.domain.upkeep.findings import NO_FILE, Found, Observation, diagnose, is_of_validation
 from segments.errors import Unavailable
 from segments.models import Finding
@@ -17,6 +19,7 @@ from segments.names import TableName
 from segments.secret_texts import mask_text
 from segments.services.core.context import Context
 from segments.services.replacement.lineage_record import read_lineage
+from segments.services.segments.segments import cached_records
 from segments.services.set_aside.finding import set_aside_findings
 from segments.services.tables.table_record import read_table_config
 from segments.store import paths
@@ -31,6 +34,7 @@ def run(ctx: Context, table: TableName) -> list[str]:
     unreachable: list[Found] = []
     observation, config = observe(ctx, table, unreachable), read_table_config(ctx, table)
     found = [*diagnose(observation, config, ctx.clock()), *of_engine.findings]
+    found += _missing_periods(ctx, table, config, observation.lineage.hidden())
     found = [*found, *set_aside_findings(ctx.cluster, table), *unreachable]
     #: While the store does not answer nobody knows which files are there: what was known stays.
     unknown = {NO_FILE} if unreachable else set()
@@ -58,6 +62,17 @@ def observe(ctx: Context, table: TableName, unreachable: list[Found]) -> Observa
         missing_files=_missing_files(ctx, table, list(rows), unreachable),
         lineage=read_lineage(ctx, table) or lineages.empty(table.typed),
     )
+
+
+def _missing_periods(ctx: Context, table: TableName, config: TableConfig, hidden: Collection[str]) -> list[Found]:
+    """Of the segments that are not hidden."""
+    period_ms = missing_periods.period_of(config)
+    if period_ms is None:
+        return []
+    records = cached_records(ctx, table).items()
+    times = [(r.start_ms, r.end_ms) for name, r in records if name not in hidden]
+    known = [(start, end) for start, end in times if start is not None and end is not None]
+    return missing_periods.finding(missing_periods.gaps(known, period_ms), period_ms)
 
 
 def _missing_files(ctx: Context, table: TableName, segments: list[str], unreachable: list[Found]) -> set[str]:

@@ -7,9 +7,9 @@ import pytest
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.commit.end import Built, end_commit
 from segments.domain.realtime.commit.start import (
+    CommitPlan,
     CommitStart,
     RealtimeTable,
-    StartPlan,
     consuming_record,
     consuming_row,
     start_commit,
@@ -39,14 +39,14 @@ def table(*, flush: FlushThresholds = TUNED, last_sized: Committed | None = None
     return RealtimeTable("t_REALTIME", 2, 1, flush, ["a", "b"], last_sized=last_sized)
 
 
-def started(reason: str | None = None, *, last_sized: Committed | None = None) -> StartPlan:
+def started(reason: str | None = None, *, last_sized: Committed | None = None) -> CommitPlan:
     start = CommitStart(NAME, "9", rows=9, reason=reason)
     return start_commit(start, table(last_sized=last_sized), consuming(), ideal_state(), NOW + 1000)
 
 
 def test_a_start_fixes_the_end_and_has_the_next_segment_consume_from_it() -> None:
     plan = started()
-    fields = plan.committing.simple
+    fields = plan.record.simple
     assert (fields["segment.realtime.status"], fields["segment.realtime.endOffset"]) == ("COMMITTING", "9")
     assert not {"segment.crc", "segment.download.url", "segment.total.docs"} & set(fields)
     assert plan.successor is not None
@@ -56,7 +56,7 @@ def test_a_start_fixes_the_end_and_has_the_next_segment_consume_from_it() -> Non
 
 
 def test_an_end_writes_the_facts_of_the_file_and_keeps_the_end_offset() -> None:
-    committing = from_record(started().committing)
+    committing = from_record(started().record)
     done = end_commit(committing, BUILT, "http://here/t", NOW + 5000).simple
     assert (done["segment.realtime.status"], done["segment.realtime.endOffset"]) == ("DONE", "9")
     assert (done["segment.crc"], done["segment.total.docs"], done["segment.download.url"]) == (
@@ -69,13 +69,13 @@ def test_an_end_writes_the_facts_of_the_file_and_keeps_the_end_offset() -> None:
 def test_only_a_commit_that_started_can_end_and_only_once() -> None:
     with pytest.raises(StateConflict):
         end_commit(consuming(), BUILT, "", NOW)
-    done = from_record(end_commit(from_record(started().committing), BUILT, "", NOW))
+    done = from_record(end_commit(from_record(started().record), BUILT, "", NOW))
     with pytest.raises(StateConflict):
         end_commit(done, BUILT, "", NOW)
 
 
 def test_a_start_of_which_only_the_record_was_written_is_continued_at_the_same_end() -> None:
-    half = from_record(started().committing)
+    half = from_record(started().record)
     again = start_commit(CommitStart(NAME, "9"), table(), half, ideal_state(), NOW + 9000)
     assert again.successor is not None
     assert again.ideal.maps[NAME.text] == {"a": "ONLINE", "b": "ONLINE"}
@@ -86,7 +86,7 @@ def test_a_start_of_which_only_the_record_was_written_is_continued_at_the_same_e
 def test_a_whole_start_is_not_made_twice() -> None:
     plan = started()
     with pytest.raises(StateConflict):
-        start_commit(CommitStart(NAME, "9"), table(), from_record(plan.committing), plan.ideal, NOW + 9000)
+        start_commit(CommitStart(NAME, "9"), table(), from_record(plan.record), plan.ideal, NOW + 9000)
 
 
 def test_a_paused_partition_and_one_that_has_ended_get_no_successor() -> None:
@@ -111,7 +111,7 @@ def test_without_a_known_size_the_row_limit_stays_as_it_is() -> None:
 
 
 def test_a_commit_that_was_forced_teaches_nothing_when_it_ends() -> None:
-    forced = from_record(started("forceCommitMessageReceived").committing)
+    forced = from_record(started("forceCommitMessageReceived").record)
     assert "pinotadmin.rowsPerByte" not in end_commit(forced, BUILT, "", NOW, is_tuned=True).maps["custom.map"]
-    full = from_record(started("rowLimit").committing)
+    full = from_record(started("rowLimit").record)
     assert end_commit(full, BUILT, "", NOW, is_tuned=True).maps["custom.map"]["pinotadmin.rowsPerByte"] == "0.01"

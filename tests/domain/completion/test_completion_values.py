@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from segments.domain.realtime.commit.end import Built
 from segments.domain.realtime.commit.plan import Commit, plan_commit
 from segments.domain.realtime.commit.start import (
+    CommitStart,
     RealtimeTable,
     consuming_record,
     consuming_row,
@@ -187,10 +188,12 @@ def test_a_plan_with_too_few_servers_goes_on_with_those_it_has() -> None:
         consuming_record(name, start_offset="0", replicas=2, flush_rows=5, now_ms=NOW, partition_metadata="{}")
     )
     table = RealtimeTable("t_REALTIME", 2, 1, FlushThresholds(segment_rows=5), ["a"])
-    plan = plan_commit(Commit(name, "9", "", Built(1, 10, "v3", 7)), table, old, ideal, NOW)
+    plan = plan_commit(Commit(CommitStart(name, "9"), "", Built(1, 10, "v3", 7)), table, old, ideal, NOW)
     assert plan.successor is not None
     assert plan.ideal.maps[plan.successor.id] == {"a": "CONSUMING", "b": "CONSUMING"}
     assert plan.successor.simple["segment.partition.metadata"] == "{}"
-    assert "segment.partition.metadata" not in plan.done.simple
+    assert "segment.partition.metadata" not in plan.record.simple
     with pytest.raises(StateConflict):
-        plan_commit(Commit(name, "9", "", Built(1, 10, "v3", 7)), table, from_record(plan.done), plan.ideal, NOW)
+        plan_commit(
+            Commit(CommitStart(name, "9"), "", Built(1, 10, "v3", 7)), table, from_record(plan.record), plan.ideal, NOW
+        )

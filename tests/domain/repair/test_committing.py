@@ -15,8 +15,8 @@ from segments.errors import InvalidInput
 OLD = 1_000_000
 
 
-def need(view: dict[str, str], *, age: int = OLD, live: str = "ab", may: bool = True) -> Need:
-    segment = Committing("s", 0, {"a": ONLINE, "b": ONLINE}, view, set(live))
+def need(view: dict[str, str], *, age: int = OLD, live: str = "ab", may: bool = True, until: int = OLD) -> Need:
+    segment = Committing("s", 0, {"a": ONLINE, "b": ONLINE}, view, set(live), until)
     return need_of(segment, age, completion_ms=300_000, may_reingest=may)
 
 
@@ -31,6 +31,14 @@ def test_a_server_that_has_it_sealed_uploads_it() -> None:
 def test_a_server_that_is_down_or_still_reads_is_not_asked() -> None:
     assert need({"a": ONLINE, "b": ERROR}, live="b") is Need.UNREACHABLE
     assert need({"a": CONSUMING, "b": CONSUMING}) is Need.LATE
+
+
+def test_rows_that_no_server_builds_any_more_are_read_again() -> None:
+    assert need({"a": CONSUMING, "b": CONSUMING}, until=OLD - 1) is Need.UNBUILT
+    assert need({"a": CONSUMING, "b": ERROR}, until=0) is Need.UNBUILT
+    assert need({"a": CONSUMING, "b": CONSUMING}, until=0, may=False) is Need.LATE
+    assert need({"a": CONSUMING}, until=0) is Need.LATE, "the other one may be loading a copy"
+    assert need({"a": CONSUMING, "b": CONSUMING}, until=0, age=1) is Need.WAIT
 
 
 @pytest.mark.parametrize("age", [0, OLD])

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from segments.domain.realtime.commit.end import Built
 from segments.domain.realtime.commit.fields import END_OFFSET, PARTITION_METADATA
+from segments.domain.realtime.completion import from_record
 from segments.domain.realtime.flush_threshold import is_tuned
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.domain.realtime.realtime_table import check_realtime
@@ -20,7 +21,7 @@ from segments.domain.realtime.repair.recovery_mode import RECOVERY_MODE_KEY, may
 from segments.domain.segments import segment_metadata
 from segments.domain.segments.segment_metadata import COMMITTING, SegmentMetadata
 from segments.domain.upkeep.findings import Found
-from segments.errors import PinotAdminError, StateConflict, Unavailable
+from segments.errors import PinotAdminError, RecordCorrupt, StateConflict, Unavailable
 from segments.names import TableName
 from segments.services.clusters.cluster_settings import read_settings
 from segments.services.core.context import Context
@@ -78,13 +79,15 @@ def unfinished_commits(
     if not names:
         return []
     records = ctx.store.get_many([paths.segment(table.typed, s) for s in names])
+    rounds = ctx.store.get_many([paths.completion(table.typed, s) for s in names])
     settings, live = read_settings(ctx), set(live_instances(ctx.store))
     may = may_reingest(read_table_config(ctx, table), settings.get(RECOVERY_MODE_KEY))
     age_ms, found = completion_ms(settings.get(COMPLETION_TIME_KEY)), []
-    for name, record in zip(names, records, strict=True):
+    for name, record, current in zip(names, records, rounds, strict=True):
         if record is None or record.record is None or _metadata(record).status != COMMITTING:
             continue
-        segment = Committing(name, record.modified_ms, rows.get(name, {}), view.get(name, {}), live)
+        until_ms = _until(current)
+        segment = Committing(name, record.modified_ms, rows.get(name, {}), view.get(name, {}), live, until_ms)
         need = need_of(segment, ctx.clock(), completion_ms=age_ms, may_reingest=may)
         found.append(Unfinished(segment, record, need))
     return found
@@ -109,7 +112,7 @@ def repair_committing(
             failures += bool(why) and not is_late
             if not why:
                 done.append(f"Segment {each.segment.name}: the commit was ended with a server's copy.")
-        if each.need is Need.REINGEST:
+        if each.need in (Need.REINGEST, Need.UNBUILT):
             began, why = reingest_lost(ctx, table, each.segment.name)
             done += [began] if began else []
         if each.need is not Need.WAIT and (why or each.need is not Need.UPLOAD):
@@ -193,6 +196,18 @@ def _built(theirs: SegmentMetadata) -> Built:
     )
 
 
+def _until(node: Versioned | None) -> int:
+    """Until when the committer of a round may be at work; 0: no round is open, its committer has given up, or the round
+    can not be read.
+    """
+    try:
+        machine = from_record(node.record) if node and node.record else None
+    except RecordCorrupt as error:
+        log.warning("%s", error)
+        return 0
+    return 0 if machine is None or machine.winner is None else machine.deadline_ms
+
+
 def _metadata(node: Versioned) -> SegmentMetadata:
     assert node.record is not None  # those without were left out
     return segment_metadata.from_record(node.record)
@@ -205,6 +220,9 @@ def _finding(each: Unfinished, why: str, now_ms: int) -> Found:
     match each.need:
         case Need.REINGEST:
             text = f"No replica has segment {name}: all are in ERROR. {why or 'It is read from the stream again.'}"
+            return Found(REINGEST, name, "error", text)
+        case Need.UNBUILT:
+            text = f"{since}: its servers have its rows and can not build it. {why or 'They are read again.'}"
             return Found(REINGEST, name, "error", text)
         case Need.FORBIDDEN:
             text = (

@@ -12,20 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from segments.dataplane.server.held.column_cache import ColumnCache
-from segments.dataplane.server.held.download import Downloader
-from segments.dataplane.server.held.downloads import Downloads
 from segments.dataplane.server.held.held_segment import HeldSegment
-from segments.dataplane.server.held.peers import Peers
-from segments.dataplane.server.held.segment_folders import SegmentFolders
+from segments.dataplane.server.held.load_parts import LoadParts
 from segments.dataplane.server.held.unfinished import NotCommittedYet, UnfinishedCommits
-from segments.dataplane.server.segment_lives import SegmentLives
 from segments.domain.segments import segment_metadata
 from segments.domain.segments.segment_metadata import COMMITTING, SegmentMetadata
 from segments.errors import NotFound, PinotAdminError, SegmentCorrupt, Unavailable
 from segments.segmentfile import SegmentReader, compute_crc, extract_tar, read_info
 from segments.store import paths
-from segments.store.base import Store
 
 log = logging.getLogger(__name__)
 
@@ -40,23 +34,12 @@ class Loader:
 
     def __init__(
         self,
-        store: Store,
-        folders: SegmentFolders,
-        downloader: Downloader,
-        peers: Peers,
-        cache: ColumnCache,
-        max_bytes: int,
+        parts: LoadParts,
         sleep: Callable[[float], None] = time.sleep,
-        lives: SegmentLives | None = None,
         note_unfinished: Callable[[str, str], object] = lambda _table, _segment: None,
     ) -> None:
-        self._store, self._folders, self._downloader, self._cache = store, folders, downloader, cache
-        self._peers = peers
-        self._max_bytes = max_bytes
-        self._sleep, self._downloads = sleep, Downloads(lives)
-        self._unfinished = UnfinishedCommits(
-            store, folders, downloader, peers, cache, max_bytes, self._downloads, note_unfinished
-        )
+        self._parts, self._sleep = parts, sleep
+        self._unfinished = UnfinishedCommits(parts, note_unfinished)
 
     def load(
         self,
@@ -101,7 +84,7 @@ class Loader:
         return self._download(table, segment, meta, crc)
 
     def _metadata(self, table: str, segment: str) -> SegmentMetadata:
-        node = self._store.get(paths.segment(table, segment))
+        node = self._parts.store.get(paths.segment(table, segment))
         if node is None or node.record is None:
             raise NotFound(
                 f"Segment '{segment}' of table '{table}' has no record.", remedy="Upload it again, or delete it."
@@ -110,22 +93,22 @@ class Loader:
 
     def _reuse(self, table: str, segment: str, crc: int) -> HeldSegment | None:
         """What an earlier run left on disk, when it is what the record asks for."""
-        folder = self._folders.path(table, segment)
+        folder = self._parts.folders.path(table, segment)
         if not folder.is_dir():
             return None
         try:
             _check_crc(folder, segment, crc)
-            return HeldSegment(segment, folder, crc, self._cache)
+            return HeldSegment(segment, folder, crc, self._parts.cache)
         except (PinotAdminError, OSError) as error:
             log.info("The local copy of segment %s of %s is not used: %s", segment, table, error)
             return None
 
     def _download(self, table: str, segment: str, meta: SegmentMetadata, crc: int) -> HeldSegment:
-        with self._folders.workspace() as work:
+        with self._parts.folders.workspace() as work:
             unpacked = self._fetch(table, segment, meta, crc, work)
-            if self._folders.path(table, segment).exists():
+            if self._parts.folders.path(table, segment).exists():
                 SegmentReader(unpacked).close()  # what is there stays unless the new one can be read
-            return HeldSegment(segment, self._folders.install(unpacked, table, segment), crc, self._cache)
+            return HeldSegment(segment, self._parts.folders.install(unpacked, table, segment), crc, self._parts.cache)
 
     def _fetch(self, table: str, segment: str, meta: SegmentMetadata, crc: int, work: Path) -> Path:
         """The unpacked, checked segment: from the deep store, else from the first peer that has this very version."""
@@ -133,15 +116,15 @@ class Loader:
         faults: list[PinotAdminError] = []
         if url:
             try:
-                with self._downloads.counted(table, segment, "deep_store"):
-                    self._downloader.fetch(url, table, segment, crc, tar)
+                with self._parts.downloads.counted(table, segment, "deep_store"):
+                    self._parts.downloader.fetch(url, table, segment, crc, tar)
                     return self._unpacked(tar, segment, crc, work)
             except (PinotAdminError, OSError) as error:
                 faults.append(_as_fault(error))
-        for peer in self._peers.urls(table, segment, crc, only_copy=not url):
+        for peer in self._parts.peers.urls(table, segment, crc, only_copy=not url):
             try:
-                with self._downloads.counted(table, segment, "peer"):
-                    self._downloader.fetch_from_peer(peer, tar)
+                with self._parts.downloads.counted(table, segment, "peer"):
+                    self._parts.downloader.fetch_from_peer(peer, tar)
                     unpacked = self._unpacked(tar, segment, crc, work)
             except (PinotAdminError, OSError) as error:
                 faults.append(_as_fault(error))
@@ -158,7 +141,7 @@ class Loader:
         raise faults[0]
 
     def _unpacked(self, tar: Path, segment: str, crc: int, work: Path) -> Path:
-        unpacked = extract_tar(tar, work, max_bytes=self._max_bytes)
+        unpacked = extract_tar(tar, work, max_bytes=self._parts.max_bytes)
         _check_crc(unpacked, segment, crc)
         return unpacked
 

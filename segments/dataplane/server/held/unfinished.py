@@ -10,12 +10,8 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from segments.dataplane.server.held.column_cache import ColumnCache
-from segments.dataplane.server.held.download import Downloader
-from segments.dataplane.server.held.downloads import Downloads
 from segments.dataplane.server.held.held_segment import HeldSegment
-from segments.dataplane.server.held.peers import Peers
-from segments.dataplane.server.held.segment_folders import SegmentFolders
+from segments.dataplane.server.held.load_parts import LoadParts
 from segments.domain.realtime.commit.fields import END_OFFSET, START_OFFSET
 from segments.domain.realtime.streams.stream_config import DEFAULT_DOWNLOAD_WAIT_S, stream_configs
 from segments.domain.segments.segment_metadata import SegmentMetadata
@@ -24,7 +20,6 @@ from segments.errors import PinotAdminError, SegmentCorrupt, Unavailable
 from segments.segmentfile import compute_crc, extract_tar, read_info
 from segments.segmentfile.format.crc import NO_CRC
 from segments.store import paths
-from segments.store.base import Store
 
 log = logging.getLogger(__name__)
 
@@ -45,20 +40,8 @@ class UnfinishedCommits:
     threads.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        folders: SegmentFolders,
-        downloader: Downloader,
-        peers: Peers,
-        cache: ColumnCache,
-        max_bytes: int,
-        downloads: Downloads,
-        note: Callable[[str, str], object],
-    ) -> None:
-        self._store, self._folders, self._downloader, self._peers = store, folders, downloader, peers
-        self._cache, self._max_bytes, self._downloads = cache, max_bytes, downloads
-        self._note = note
+    def __init__(self, parts: LoadParts, note: Callable[[str, str], object]) -> None:
+        self._parts, self._note = parts, note
 
     def load(self, table: str, segment: str, meta: SegmentMetadata, *, was_dropped: bool) -> HeldSegment:
         """The copy of this server, or else of another one. NotCommittedYet while there is none.
@@ -66,7 +49,7 @@ class UnfinishedCommits:
         What lies here of a segment that was dropped meanwhile goes: no CRC on record could show it to be another one.
         """
         if was_dropped:
-            self._folders.remove(table, segment)
+            self._parts.folders.remove(table, segment)
         found = self._local(table, segment, meta) or self._from_peer(table, segment, meta)
         if found is None:
             raise NotCommittedYet(segment, self._wait_s(table))
@@ -75,31 +58,33 @@ class UnfinishedCommits:
 
     def _local(self, table: str, segment: str, meta: SegmentMetadata) -> HeldSegment | None:
         """What this server built before it was restarted."""
-        folder = self._folders.path(table, segment)
+        folder = self._parts.folders.path(table, segment)
         if not folder.is_dir():
             return None
         try:
-            return HeldSegment(segment, folder, _checked_crc(folder, meta), self._cache)
+            return HeldSegment(segment, folder, _checked_crc(folder, meta), self._parts.cache)
         except (PinotAdminError, OSError) as error:
             log.info("The local copy of segment %s of %s is not used: %s", segment, table, error)
             return None
 
     def _from_peer(self, table: str, segment: str, meta: SegmentMetadata) -> HeldSegment | None:
-        for peer in self._peers.urls(table, segment, None, only_copy=True):
+        for peer in self._parts.peers.urls(table, segment, None, only_copy=True):
             try:
-                with self._folders.workspace() as work, self._downloads.awaited(table, segment, "peer"):
+                with self._parts.folders.workspace() as work, self._parts.downloads.awaited(table, segment, "peer"):
                     tar = work / "segment.tar.gz"
-                    self._downloader.fetch_from_peer(peer, tar)
-                    unpacked = extract_tar(tar, work, max_bytes=self._max_bytes)
+                    self._parts.downloader.fetch_from_peer(peer, tar)
+                    unpacked = extract_tar(tar, work, max_bytes=self._parts.max_bytes)
                     crc = _checked_crc(unpacked, meta)
                     log.info("Segment %s of %s, which is being committed, came from %s", segment, table, peer)
-                    return HeldSegment(segment, self._folders.install(unpacked, table, segment), crc, self._cache)
+                    return HeldSegment(
+                        segment, self._parts.folders.install(unpacked, table, segment), crc, self._parts.cache
+                    )
             except (PinotAdminError, OSError) as error:
                 log.info("Segment %s of %s was not taken from %s: %s", segment, table, peer, error)
         return None
 
     def _wait_s(self, table: str) -> int:
-        node = self._store.get(paths.table_config(table))
+        node = self._parts.store.get(paths.table_config(table))
         try:
             if node is not None and node.record is not None:
                 return stream_configs(configs.from_record(node.record))[0].download_wait_s

@@ -70,10 +70,12 @@ class CommitStart:
 
 
 @dataclass(frozen=True)
-class StartPlan:
-    """The values to write together; ``successor`` is None when nothing is to consume after this segment."""
+class CommitPlan:
+    """The values to write together: the segment's record, the ideal state, and the record of the segment that follows
+    (None when nothing is to consume after this one).
+    """
 
-    committing: ZNRecord
+    record: ZNRecord
     ideal: ZNRecord
     successor: ZNRecord | None
 
@@ -111,7 +113,7 @@ def consuming_row(instances: Iterable[str]) -> dict[str, str]:
 
 def start_commit(
     start: CommitStart, table: RealtimeTable, old: SegmentMetadata, ideal: ZNRecord, now_ms: int
-) -> StartPlan:
+) -> CommitPlan:
     """The writes of a commit's start: COMMITTING with its end, ONLINE, and the segment that follows.
 
     One that was started but got no further (COMMITTING at this very end, its row still CONSUMING) is continued. Raises
@@ -123,7 +125,7 @@ def start_commit(
     record = old.edited({STATUS: COMMITTING, END_OFFSET: start.end_offset}, {**old.custom, **reason}).to_record()
     last = table.last_sized or Committed(start.rows, 0, before.limit, before.ratio)
     successor, changed = follow(start, table, old, ideal, row, last, now_ms)
-    return StartPlan(record, changed, successor)
+    return CommitPlan(record, changed, successor)
 
 
 def follow(

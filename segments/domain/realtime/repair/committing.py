@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from segments.domain.segments.ideal_state import ERROR, OFFLINE, ONLINE
+from segments.domain.segments.ideal_state import CONSUMING, ERROR, OFFLINE, ONLINE
 
 
 class Need(StrEnum):
@@ -19,6 +19,9 @@ class Need(StrEnum):
     WAIT = "its committer is at work"
     UPLOAD = "a server has it sealed: its copy is uploaded and the commit ended"
     REINGEST = "no replica has it: its rows are to be read again from the stream"
+    UNBUILT = (
+        "its servers have its rows, and none of them builds it any more: they are to be read again from the stream"
+    )
     FORBIDDEN = "no replica has it, and the table's disaster recovery mode keeps its rows from being read again"
     UNREACHABLE = "no live server has it, and a server that may have it is down"
     LATE = "its servers are alive, and none of them has it sealed yet"
@@ -27,7 +30,7 @@ class Need(StrEnum):
 @dataclass(frozen=True)
 class Committing:
     """One such segment. ``since_ms``: mtime of its record; ``wanted``: its row of the ideal state; ``view``: {instance:
-    what it reports}.
+    what it reports}. ``until_ms``: how long its committer may be at work, 0 when nobody is.
     """
 
     name: str
@@ -35,6 +38,7 @@ class Committing:
     wanted: Mapping[str, str]
     view: Mapping[str, str]
     live: Collection[str]
+    until_ms: int = 0
 
     @property
     def holders(self) -> list[str]:
@@ -46,6 +50,12 @@ class Committing:
         """Is every replica that should serve it alive and in ERROR?"""
         replicas = [i for i, state in self.wanted.items() if state != OFFLINE]
         return bool(replicas) and all(i in self.live and self.view.get(i) == ERROR for i in replicas)
+
+    @property
+    def has_rows_only(self) -> bool:
+        """Does every replica report, and none has more than the rows that it consumed?"""
+        states = {self.view.get(i) for i, state in self.wanted.items() if state != OFFLINE}
+        return CONSUMING in states and states <= {CONSUMING, ERROR}
 
     @property
     def down(self) -> list[str]:
@@ -64,4 +74,7 @@ def need_of(segment: Committing, now_ms: int, *, completion_ms: int, may_reinges
         return Need.WAIT
     if segment.holders:
         return Need.UPLOAD
-    return Need.UNREACHABLE if segment.down else Need.LATE
+    if segment.down:
+        return Need.UNREACHABLE
+    is_given_up = may_reingest and segment.has_rows_only and now_ms > segment.until_ms
+    return Need.UNBUILT if is_given_up else Need.LATE

@@ -47,7 +47,7 @@ def start_writes(
     table = table_of_successor(ctx, seen, is_repeated=is_repeated, last_sized=last)
     plan = start_commit(start, table, seen.metadata, record, ctx.clock())
     return [
-        Replace(paths.segment(seen.table.typed, seen.name.text), plan.committing, segment.version),
+        Replace(paths.segment(seen.table.typed, seen.name.text), plan.record, segment.version),
         *successor_writes(seen, plan.successor),
         Replace(paths.ideal_state(seen.table.typed), plan.ideal, ideal.version),
         *listing_writes(ctx.store, seen.table, seen.name.text),

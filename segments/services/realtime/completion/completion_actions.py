@@ -64,15 +64,15 @@ def commit_writes(ctx: Context, seen: Observed, commit: Commit, *, is_repeated: 
             segment,
             commit.built,
             commit.url,
-            rows=commit.rows,
-            reason=commit.reason,
+            rows=commit.start.rows,
+            reason=commit.start.reason,
             is_tuned=is_tuned,
         )
     ideal, record = read_ideal(ctx, seen)
     table = table_of_successor(ctx, seen, is_repeated=is_repeated)
     plan = plan_commit(commit, table, seen.metadata, record, now_ms)
     return [
-        Replace(paths.segment(seen.table.typed, seen.name.text), plan.done, segment.version),
+        Replace(paths.segment(seen.table.typed, seen.name.text), plan.record, segment.version),
         *successor_writes(seen, plan.successor),
         Replace(paths.ideal_state(seen.table.typed), plan.ideal, ideal.version),
         *removal(seen),

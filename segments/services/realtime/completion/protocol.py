@@ -214,18 +214,9 @@ class _Conversation:
         return Message(received.kind, received.instance, offset, received.reason, received.extra_s, seen.session, same)
 
     def _commit(self, machine: completion.Machine) -> Commit:
-        received = self._received
         assert self._built is not None  # only a commit end leads here
         assert self._file is not None
-        return Commit(
-            self._name,
-            received.offset or "",
-            self._file.url,
-            self._built,
-            received.rows,
-            received.reason,
-            machine.is_end_of_partition,
-        )
+        return Commit(self._start(machine), self._file.url, self._built)
 
     def _start(self, machine: completion.Machine) -> CommitStart:
         received = self._received
