@@ -16,6 +16,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 #: stays on one worker of ``make test``, and one that began last would have the other worker wait for it.
 LONG_FILES = (
     # whole installations
+    "tests/chaos/test_cut_commits.py",
     "tests/chaos/test_chaos.py",
     "tests/integration/test_conformance.py",
     "tests/integration/test_push.py",

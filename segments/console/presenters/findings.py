@@ -25,6 +25,7 @@ _KINDS: Final[dict[str, tuple[str, str]]] = {
     "no-file": ("File missing", "segment"),
     "stale-push": ("Replacement unfinished", "entry"),
     "few-servers": ("Too few servers", "servers"),
+    "missing-periods": ("Days or hours without rows", "segments"),
     "deep-store-unreachable": ("Deep store unreachable", "passes"),
     "pass-failed": ("Pass failed", "passes"),
     "push-blocked": ("Push blocked", "push"),

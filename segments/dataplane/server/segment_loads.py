@@ -1,4 +1,4 @@
-"""Loads segments beside the reconciler: a small pool, pauses between failures, each outcome in its slot."""
+"""Loads segments for the reconciler: a small pool, pauses between failures, each outcome in its slot."""
 
 from __future__ import annotations
 
