@@ -66,6 +66,8 @@ STARTS = "/PINOTADMIN/STARTS"
 ROLLBACKS = "/PINOTADMIN/ROLLBACKS"
 PAUSES = "/PINOTADMIN/PAUSES"
 COMMIT_JOBS = "/PINOTADMIN/COMMIT_JOBS"
+#: Of Pinot clusters, too: file ingestion sessions, laid out as they are below ``MINION_TASK_METADATA`` of the own one.
+INGESTION = "/PINOTADMIN/INGESTION"
 #: What we keep of Pinot clusters: one tree for each, laid out as ``/PINOTADMIN`` is for the own cluster.
 CLUSTERS = "/PINOTADMIN/CLUSTERS"
 
@@ -260,19 +262,21 @@ def rebalances(table: str) -> str:
     return f"{REBALANCES}/{table}"
 
 
-def ingestion_task(table: str) -> str:
-    """What is known of a table's file ingestion: the current session, and what was ingested; sessions are below it."""
-    return f"{MINION_TASK_METADATA}/{table}/FileIngestionTask"
+def ingestion_task(table: str, root: str = MINION_TASK_METADATA) -> str:
+    """What is known of a table's file ingestion: the current session, and what was ingested; sessions are below it.
+    ``root`` is ``INGESTION`` for a Pinot cluster.
+    """
+    return f"{root}/{table}/FileIngestionTask"
 
 
-def ingestion_sessions(table: str, *, consistent: bool = True) -> str:
+def ingestion_sessions(table: str, root: str = MINION_TASK_METADATA, *, consistent: bool = True) -> str:
     """Parent of the table's sessions; those whose files appear one by one are apart."""
-    return f"{ingestion_task(table)}/{'consistentPush' if consistent else 'runs'}"
+    return f"{ingestion_task(table, root)}/{'consistentPush' if consistent else 'runs'}"
 
 
-def ingestion_session(table: str, session: str) -> str:
+def ingestion_session(table: str, session: str, root: str = MINION_TASK_METADATA) -> str:
     """One session, by its id."""
-    return f"{ingestion_sessions(table, consistent=session.startswith('cp_'))}/{session}"
+    return f"{ingestion_sessions(table, root, consistent=session.startswith('cp_'))}/{session}"
 
 
 def parent_of(path: str) -> str:

@@ -14,7 +14,7 @@ from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.ingestion.session import IngestionSession, from_record, to_record
 from segments.errors import Conflict, RecordCorrupt
 from segments.gateways.deep_store.deepstore import STAGING
-from segments.names import TableName
+from segments.names import OFFLINE, TableName, split_table_name
 from segments.services.core.context import Context
 from segments.services.ingestion.manifest import session_folder, table_folder
 from segments.store import paths
@@ -37,12 +37,12 @@ class TaskRecord:
     cleared_for: str = ""
     node: Versioned | None = None
 
-    def write(self, table: TableName, **changes: str) -> Write:
+    def write(self, ctx: Context, table: TableName, **changes: str) -> Write:
         """The conditional write that changes these."""
         known = {"current": self.current, "registry_uri": self.registry_uri, "cleared_for": self.cleared_for}
         simple = dict(self.node.record.simple) if self.node and self.node.record else {}
         simple |= {_NAMES[key]: value for key, value in {**known, **changes}.items()}
-        path, record = paths.ingestion_task(table.typed), ZNRecord(table.typed, simple)
+        path, record = paths.ingestion_task(table.typed, root(ctx)), ZNRecord(table.typed, simple)
         return Create(path, record) if self.node is None else Replace(path, record, self.node.version)
 
 
@@ -57,9 +57,20 @@ class Stored:
     version: int
 
 
+def root(ctx: Context) -> str:
+    """Parent of all tables' records: Pinot's own place, or one of ours where Pinot's records are not ours to write."""
+    return paths.MINION_TASK_METADATA if ctx.engine.lineage.owns_record else paths.INGESTION
+
+
+def tables_with_sessions(ctx: Context) -> list[TableName]:
+    """Tables that may have sessions."""
+    found = (split_table_name(name) for name in ctx.store.children(root(ctx)))
+    return [TableName(raw, kind) for raw, kind in found if kind == OFFLINE]
+
+
 def read_task(ctx: Context, table: TableName) -> TaskRecord:
     """The record; an empty one when there is none yet."""
-    node = ctx.store.get(paths.ingestion_task(table.typed))
+    node = ctx.store.get(paths.ingestion_task(table.typed, root(ctx)))
     simple = node.record.simple if node is not None and node.record is not None else {}
     current, registry, cleared = (simple.get(_NAMES[k], "") for k in ("current", "registry_uri", "cleared_for"))
     return TaskRecord(current, registry, cleared, node)
@@ -69,7 +80,7 @@ def find_session(ctx: Context, table: TableName, session_id: str) -> Stored | No
     """A session by its id; None when there is none. RecordCorrupt."""
     if not session_id:
         return None
-    node = ctx.store.get(paths.ingestion_session(table.typed, session_id))
+    node = ctx.store.get(paths.ingestion_session(table.typed, session_id, root(ctx)))
     return Stored(_parsed(node), node.version) if node is not None and node.record is not None else None
 
 
@@ -77,7 +88,7 @@ def all_sessions(ctx: Context, table: TableName) -> list[IngestionSession]:
     """Every session on record, newest first; one that can not be read is left out."""
     found = []
     for consistent in (True, False):
-        folder = paths.ingestion_sessions(table.typed, consistent=consistent)
+        folder = paths.ingestion_sessions(table.typed, root(ctx), consistent=consistent)
         for node in ctx.store.get_many([f"{folder}/{name}" for name in ctx.store.children(folder)]):
             try:
                 found += [_parsed(node)] if node is not None and node.record is not None else []
@@ -88,15 +99,15 @@ def all_sessions(ctx: Context, table: TableName) -> list[IngestionSession]:
 
 def create_session(ctx: Context, table: TableName, task: TaskRecord, session: IngestionSession, **changes: str) -> None:
     """Make a session the table's current one. Conflict when another trigger was faster."""
-    path = paths.ingestion_session(table.typed, session.id)
-    for parent in (paths.ingestion_task(table.typed), paths.parent_of(path)):
+    path = paths.ingestion_session(table.typed, session.id, root(ctx))
+    for parent in (paths.ingestion_task(table.typed, root(ctx)), paths.parent_of(path)):
         if ctx.store.exists(parent) is None:
             _make(ctx, parent)
     if task.node is None:
         task = read_task(ctx, table)
         if task.current:
             raise Conflict(f"Session '{task.current}' of table '{table}' began first.")
-    writes = (task.write(table, current=session.id, **changes), Create(path, to_record(session)))
+    writes = (task.write(ctx, table, current=session.id, **changes), Create(path, to_record(session)))
     ctx.store.transaction(writes)
 
 
@@ -113,7 +124,7 @@ def change_session(
             raise Conflict(f"Session '{session_id}' of table '{table}' was removed.")
         return to_record(decide(_parsed(node)))
 
-    after = update_record(ctx.store, paths.ingestion_session(table.typed, session_id), changed).after
+    after = update_record(ctx.store, paths.ingestion_session(table.typed, session_id, root(ctx)), changed).after
     assert after is not None
     return _parsed(after)
 
@@ -133,8 +144,8 @@ def finish_session(
         if stored is None:
             raise Conflict(f"Session '{session_id}' of table '{table}' was removed.")
         done[:] = [decide(stored.session)]
-        path = paths.ingestion_session(table.typed, session_id)
-        return [Replace(path, to_record(done[0]), stored.version), task.write(table, registry_uri=registry)]
+        path = paths.ingestion_session(table.typed, session_id, root(ctx))
+        return [Replace(path, to_record(done[0]), stored.version), task.write(ctx, table, registry_uri=registry)]
 
     update_transaction(ctx.store, attempt)
     return done[0]
@@ -142,14 +153,14 @@ def finish_session(
 
 def save_registry(ctx: Context, table: TableName, registry: str) -> None:
     """Name a new list of what was ingested."""
-    update_transaction(ctx.store, lambda: [read_task(ctx, table).write(table, registry_uri=registry)])
+    update_transaction(ctx.store, lambda: [read_task(ctx, table).write(ctx, table, registry_uri=registry)])
 
 
 def prune(ctx: Context, table: TableName) -> None:
     """Remove all but the newest sessions, with their files."""
     for old in all_sessions(ctx, table)[KEPT:]:
         ctx.deep_store.delete_folder(session_folder(table, old.id))
-        ctx.store.delete(paths.ingestion_session(table.typed, old.id))
+        ctx.store.delete(paths.ingestion_session(table.typed, old.id, root(ctx)))
 
 
 def _make(ctx: Context, path: str) -> None:
@@ -179,9 +190,9 @@ def remove_sessions(ctx: Context, table: TableName) -> list[str]:
     sessions = all_sessions(ctx, table)
     if any(s.is_running for s in sessions):
         raise Conflict(f"A session of table '{table}' began meanwhile.")
-    update_transaction(ctx.store, lambda: [read_task(ctx, table).write(table, current="")])
+    update_transaction(ctx.store, lambda: [read_task(ctx, table).write(ctx, table, current="")])
     for old in sessions:
-        ctx.store.delete(paths.ingestion_session(table.typed, old.id))
+        ctx.store.delete(paths.ingestion_session(table.typed, old.id, root(ctx)))
         ctx.deep_store.delete_folder(session_folder(table, old.id))
     return [s.id for s in sessions]
 

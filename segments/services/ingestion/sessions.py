@@ -29,7 +29,7 @@ from segments.domain.ingestion.transitions import (
 )
 from segments.domain.replacement.lineage import State
 from segments.errors import Conflict, NotFound, StateConflict
-from segments.names import OFFLINE, TableName, split_table_name
+from segments.names import TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.ingestion.discard import discard, remove_leftovers
@@ -42,11 +42,11 @@ from segments.services.ingestion.session_store import (
     find_session,
     read_task,
     remove_sessions,
+    tables_with_sessions,
 )
 from segments.services.ingestion.situation import Found, read_situation
 from segments.services.jobs.queue import enqueue_session
 from segments.services.replacement.protocol import read_lineage
-from segments.store import paths
 
 #: A run that no worker took up for this long is handed to the queue again.
 _PICKUP_MS: Final = 20_000
@@ -171,11 +171,7 @@ def preview(ctx: Context, table: TableName, *, forced: bool = False) -> Preview:
 def resume_lost(ctx: Context) -> list[str]:
     """Hand runs that nobody works on to the queue again; one sentence each."""
     done = []
-    for name in ctx.store.children(paths.MINION_TASK_METADATA):
-        raw, kind = split_table_name(name)
-        if kind != OFFLINE:
-            continue
-        table = TableName(raw, OFFLINE)
+    for table in tables_with_sessions(ctx):
         session = current(ctx, table)
         now = ctx.clock()
         if session is None or not session.task or now < session.lease_until_ms:
