@@ -23,6 +23,18 @@ class FakeBroker:
     asked: list[str] = field(default_factory=list)
     rebuilt: list[str] = field(default_factory=list)
     is_reached: bool = True
+    has_routing: bool = False
+    routings: int = 0
+
+    def routed_segments(self, table: str) -> set[str] | None:
+        """What its queries go to, if it ``has_routing`` to show; late as its queries are."""
+        if not self.has_routing:
+            return None
+        self.routings += 1
+        if self.late > 0:
+            self.late -= 1
+            return set(self.old)
+        return set(self.world.visible)
 
     def rebuild_routing(self, table: str) -> bool:
         """It reads the lineage now, if it is ``is_reached``."""

@@ -38,6 +38,11 @@ class PinotSqlBroker(SqlBroker, Protocol):
         it.
         """
 
+    def routed_segments(self, table: str) -> set[str] | None:
+        """Segments that the next query of this typed table goes to, by the routing of the broker that answers; None
+        where only the controller is known, or the answer is none that Pinot gives. PinotRefused: it has none.
+        """
+
 
 class PinotBroker:
     """SQL to one cluster. ``path`` is ``/sql`` of a controller, or ``/query/sql`` of a broker."""
@@ -51,6 +56,16 @@ class PinotBroker:
             return False
         self._target.send("PUT", f"/routing/{quote(table, safe='')}")
         return True
+
+    def routed_segments(self, table: str) -> set[str] | None:
+        """``GET /debug/routingTable/{table}`` of the broker that answers."""
+        if self._path != _OF_BROKER:
+            return None
+        found = self._target.read("GET", f"/debug/routingTable/{quote(table, safe='')}")
+        servers = found.get(table) if isinstance(found, dict) else None
+        if not isinstance(servers, dict) or not all(isinstance(names, list) for names in servers.values()):
+            return None
+        return {str(name) for names in servers.values() for name in names}
 
     def query(self, sql: str, options: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Pinot's broker response; an answer that is too large is one of its ``exceptions``.

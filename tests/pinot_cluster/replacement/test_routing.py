@@ -69,6 +69,24 @@ def test_the_only_live_broker_is_asked_until_it_answers_right_once(switched: tup
     assert (shown.verified, shown.sentence, len(broker.asked)) == (True, "1 broker answers from it.", 2 + 1)
 
 
+def test_the_only_live_broker_is_asked_for_its_routing_where_it_gives_it(switched: tuple[PinotCluster, Named]) -> None:
+    pinot, broker = switched
+    pinot.inside.memory.delete(paths.live_instance("Broker_h2_1"))
+    broker.has_routing, broker.old, broker.late = True, ["a"], 2
+    shown = shown_by(pinot.ctx)
+    assert (shown.verified, shown.sentence) == (True, "1 broker answers from it.")
+    assert (broker.routings, broker.asked) == (3, [])
+
+
+def test_of_several_brokers_routings_are_not_read_since_they_do_not_say_whose_they_are(
+    switched: tuple[PinotCluster, Named],
+) -> None:
+    pinot, broker = switched
+    broker.has_routing, broker.names = True, ("Broker_h1_1", "Broker_h2_1")
+    assert shown_by(pinot.ctx).verified
+    assert (broker.routings, len(broker.asked)) == (0, 2)
+
+
 def test_where_no_broker_is_known_to_be_alive_two_answers_in_a_row_are_wanted(
     switched: tuple[PinotCluster, Named],
 ) -> None:

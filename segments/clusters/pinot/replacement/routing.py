@@ -1,19 +1,22 @@
 """Wait until a real Pinot's brokers answer from a lineage that was just switched: they get a message and confirm
 nothing themselves.
 
-Queries on ``$segmentName`` over a few segments of both sides show which side a broker reads. Each answer comes from one
-broker, so it is asked until every broker that says who it is shows the new side alone, or enough answers in a row do.
+Their routing tables, or queries, show which side a broker reads (``broker_side``). Each answer comes from one broker,
+so they are asked until every broker that says who it is shows the new side alone, or enough answers in a row do.
 """
 
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from segments.clusters.pinot.connected_engine import sql_broker
+from segments.clusters.pinot.replacement.broker_side import BrokerSide, Expected
+from segments.domain.formats.plural import counted
 from segments.domain.replacement.lineage import Lineage
 from segments.errors import PinotAdminError
 from segments.gateways.pinot import PinotRefused
@@ -35,7 +38,9 @@ _FAILED_S: Final = 0.2
 _OFTEN: Final = 50
 #: Part of the time after which a broker that is still behind is taken not to have got the message, and is asked to read
 #: itself.
-_LOST: Final = 0.3
+MESSAGE_LOST: Final = 0.3
+#: Seconds until what was reported as done is checked again.
+LATER_S: Final = 2.0
 #: Answers in a row for each broker that does not say who it is.
 _EACH: Final = 5
 
@@ -55,15 +60,6 @@ class Shown:
             "brokersSaid": self.sentence,
             **({"brokers": list(self.brokers)} if self.brokers else {}),
         }
-
-
-@dataclass(frozen=True)
-class Expected:
-    """A few segments that must not answer any more and some with rows that must, and the live brokers."""
-
-    hidden: Sequence[str]
-    visible: Sequence[str]
-    brokers: Sequence[str]
 
 
 def expect(ctx: Context, table: TableName, before: Lineage, after: Lineage, seen: Observed) -> Expected:
@@ -100,6 +96,41 @@ def shown(ctx: Context, table: TableName, expected: Callable[[], Expected]) -> S
     return found
 
 
+def carried_out(ctx: Context, table: TableName, brokers: Sequence[str], expected: Callable[[], Expected]) -> Shown:
+    """As ``shown`` when each of these brokers has built its routing again. What they answer is checked a moment later,
+    when nobody waits: a broker whose building failed has carried out its message, too.
+    """
+    later = threading.Timer(LATER_S, check, (ctx, table, expected))
+    later.daemon = True
+    later.start()
+    text = f"{counted(len(brokers), 'broker')} built {'its' if len(brokers) == 1 else 'their'} routing again."
+    return Shown(True, text, tuple(brokers))
+
+
+def check(ctx: Context, table: TableName, expected: Callable[[], Expected]) -> None:
+    """Have brokers build their routing again when one answers from another side than it should, unless the table was
+    switched again meanwhile.
+    """
+    broker = sql_broker(ctx)
+    if broker is None:
+        return
+    try:
+        wanted = expected()
+        side = BrokerSide(broker, table, wanted)
+        wrong = next((a.wrong for a in (side.ask() for _ in wanted.brokers) if a.wrong and not a.has_failed), "")
+        if wrong and _is_still_wanted(ctx, table, wanted):
+            log.warning("Switch of %s: %s", table, wrong)
+            _rebuild(ctx, table)
+    except PinotAdminError as error:
+        log.info("What brokers answer of %s could not be checked: %s", table, error)
+
+
+def _is_still_wanted(ctx: Context, table: TableName, wanted: Expected) -> bool:
+    seen = observe(ctx, table)
+    visible = set(seen.lineage.visible(seen.ideal.maps))
+    return visible.isdisjoint(wanted.hidden) and visible.issuperset(wanted.visible)
+
+
 def _samples(
     ctx: Context, table: TableName, before: Lineage, after: Lineage, ideal: Iterable[str]
 ) -> tuple[Sequence[str], Sequence[str]]:
@@ -114,37 +145,31 @@ def _samples(
 def _poll(ctx: Context, table: TableName, expected: Expected) -> Shown:
     broker = sql_broker(ctx)
     assert broker is not None
-    hidden, shown, live = expected.hidden, expected.visible, expected.brokers
-    right, asked, seen, is_notified = 0, 0, set[str](), False
-    nudge_at = time.monotonic() + _LOST * ctx.limits.broker_ack_s
-    deadline, last = time.monotonic() + ctx.limits.broker_ack_s, "no answer yet"
-    sql = _sql(table, [*hidden, *shown])
+    side, right, asked, seen, is_notified = BrokerSide(broker, table, expected), 0, 0, set[str](), False
+    nudge_at = time.monotonic() + MESSAGE_LOST * ctx.limits.broker_ack_s
+    deadline = time.monotonic() + ctx.limits.broker_ack_s
     while True:
-        try:
-            answer = broker.query(sql)
-            found = _answered(answer)
-            last = _wrong(found, hidden, shown) if found is not None else _failure(answer)
-        except PinotAdminError as error:
-            found, last = None, error.message
-        if not last:
+        answer = side.ask()
+        if answer.is_right:
             right += 1
-            seen |= {str(answer["brokerId"])} if answer.get("brokerId") else set()
-            if (done := _enough(right, seen, len(live))) is not None:
+            seen |= {answer.broker} if answer.broker else set()
+            if (done := _enough(right, seen, len(expected.brokers))) is not None:
                 return done
         else:
             right, seen = 0, set()
         if time.monotonic() > deadline:
-            text = (
-                f"Pinot has switched; that all brokers show it was not verified within {ctx.limits.broker_ack_s:.0f} "
-                f"s: {last}"
-            )
-            return Shown(False, text.rstrip(".: ") + ".")
+            return _not_verified(ctx, answer.wrong)
         asked += 1
-        if last and not is_notified and time.monotonic() > nudge_at:
+        if answer.wrong and not is_notified and time.monotonic() > nudge_at:
             is_notified = True
             _rebuild(ctx, table)
-        if last:
-            time.sleep(min(_POLL_S, _FIRST_S * asked) if found is not None and asked < _OFTEN else _FAILED_S)
+        if answer.wrong:
+            time.sleep(min(_POLL_S, _FIRST_S * asked) if not answer.has_failed and asked < _OFTEN else _FAILED_S)
+
+
+def _not_verified(ctx: Context, last: str) -> Shown:
+    text = f"Pinot has switched; that all brokers show it was not verified within {ctx.limits.broker_ack_s:.0f} s"
+    return Shown(False, f"{text}: {last}".rstrip(".: ") + ".")
 
 
 def _rebuild(ctx: Context, table: TableName) -> None:
@@ -178,32 +203,3 @@ def _enough(right: int, seen: set[str], live: int) -> Shown | None:
     if seen or brokers == 1:
         return Shown(True, f"{brokers} broker{'s answer' if brokers > 1 else ' answers'} from it.", tuple(sorted(seen)))
     return Shown(True, f"{right} answers in a row, of {brokers} brokers that do not say who they are, come from it.")
-
-
-def _sql(table: TableName, names: Sequence[str]) -> str:
-    listed = ", ".join("'" + n.replace("'", "''") + "'" for n in names)
-    return (
-        f'SELECT "$segmentName", count(*) FROM "{table.typed}" '  # noqa: S608  # quoted names only
-        f'WHERE "$segmentName" IN ({listed})'
-        f' GROUP BY "$segmentName" LIMIT {len(names) + 1}'
-    )
-
-
-def _answered(answer: dict[str, Any]) -> set[str] | None:
-    """Segments that have rows; None when the query failed."""
-    if answer.get("exceptions"):
-        return None
-    rows = (answer.get("resultTable") or {}).get("rows") or []
-    return {str(row[0]) for row in rows if int(row[1])}
-
-
-def _wrong(found: set[str], hidden: Sequence[str], shown: Sequence[str]) -> str:
-    old, missing = found.intersection(hidden), set(shown) - found
-    if old:
-        return f"segment '{min(old)}' of the side that was left still answers"
-    return f"segment '{min(missing)}' does not answer yet" if missing else ""
-
-
-def _failure(answer: dict[str, Any]) -> str:
-    first = (answer.get("exceptions") or [{}])[0]
-    return " ".join(str(first.get("message", first)).split())[:200] or "the query failed"

@@ -4,18 +4,22 @@ by its brokers (rule `unknown-outcomes-are-read`, rule `acknowledged-switch`).
 
 from __future__ import annotations
 
+import logging
+import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from segments.clusters.pinot.calls import Doubt, controller, quoted, settled
+from segments.clusters.pinot.replacement.broker_messages import BrokerMessages, follow_messages
 from segments.clusters.pinot.replacement.lineage import lineage_now
-from segments.clusters.pinot.replacement.routing import expect, show, shown
+from segments.clusters.pinot.replacement.routing import MESSAGE_LOST, carried_out, expect, show, shown
 from segments.clusters.pinot.segments import deletion as pinot_deletion
 from segments.clusters.pinot.segments import kept_copies
 from segments.domain.pinot import cleanup as pinot_cleanup
 from segments.domain.replacement.lineage import Lineage, State
-from segments.errors import StateConflict
+from segments.errors import PinotAdminError, StateConflict
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
 from segments.services.engine.lineage import Decide, Switch, Switched
@@ -23,6 +27,8 @@ from segments.services.replacement.lineage_record import Observed, observe, with
 from segments.services.replacement.undo.kept_entries import keep_entries
 from segments.services.segments.online import live_instance_names
 from segments.store import paths
+
+log = logging.getLogger(__name__)
 
 #: Seconds for Pinot's part: what it waits for is there before it is sent.
 _ANSWER_S: Final = 60.0
@@ -41,14 +47,35 @@ def switch(ctx: Context, table: TableName, decide: Decide, actor: Actor, *, serv
         raise
     if wanted is None:
         return None
-    deleted = change.prepare(actor) if wanted.changed else []
-    with ThreadPoolExecutor(1, thread_name_prefix="switch") as pool:  # what to ask brokers for is read meanwhile
+    with ThreadPoolExecutor(2, thread_name_prefix="switch") as pool:  # what brokers are asked for is read meanwhile
+        messages = pool.submit(follow_messages, ctx, table, change.seen.live) if wanted.changed else None
+        deleted = change.prepare(actor) if wanted.changed else []
         expected = pool.submit(expect, ctx, table, change.before, wanted.lineage, change.seen)
-        if wanted.changed:
-            settled(change.send, change.find)
+        brokers = _send(change, pool, messages.result()) if messages is not None else ()
     if change.wanted is not wanted:  # others changed the lineage before it could be sent
         return Switched(change.wanted, deleted, show(ctx, table, change.before, change.wanted.lineage).detail())
-    return Switched(wanted, deleted, shown(ctx, table, expected.result).detail())
+    found = carried_out(ctx, table, brokers, expected.result) if brokers else shown(ctx, table, expected.result)
+    return Switched(wanted, deleted, found.detail())
+
+
+def _send(change: _Change, pool: ThreadPoolExecutor, messages: BrokerMessages | None) -> Sequence[str]:
+    """Send the change; all brokers when each has carried out the message that Pinot sent it for this, else none."""
+    if messages is None:
+        settled(change.send, change.find)
+        return ()
+    deadline = time.monotonic() + MESSAGE_LOST * change.ctx.limits.broker_ack_s
+    followed = pool.submit(messages.wait, deadline)
+    try:
+        settled(change.send, change.find)
+        messages.answered()
+    except BaseException:
+        messages.give_up()
+        raise
+    try:
+        return messages.brokers if followed.result() else ()
+    except PinotAdminError as error:
+        log.info("The messages to the brokers of %s could not be followed: %s", change.table, error)
+        return ()
 
 
 @dataclass
