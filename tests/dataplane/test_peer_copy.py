@@ -68,7 +68,7 @@ def test_without_a_deep_store_the_commit_succeeds_and_is_on_servers_only(world: 
         world.exact(number)
 
 
-def test_case_1_an_upload_that_fails_does_not_stop_the_commit_and_the_other_downloads_from_the_committer(
+def test_an_upload_that_fails_does_not_stop_the_commit_and_the_other_downloads_from_the_committer(
     world: ConsumingWorld,
 ) -> None:
     segment = world.create_realtime(
@@ -115,7 +115,7 @@ def test_without_a_peer_scheme_a_failed_upload_is_tried_again_until_it_works(wor
 
 
 @pytest.mark.parametrize("mode", ["DEFAULT", "DOWNLOAD"])
-def test_case_2_the_committer_crashes_with_the_only_copy(world: ConsumingWorld, mode: str) -> None:
+def test_the_committer_crashes_with_the_only_copy(world: ConsumingWorld, mode: str) -> None:
     """DEFAULT: the other replica builds the same rows. DOWNLOAD: it can not have them, and says so until the committer
     is back.
     """
@@ -150,7 +150,7 @@ def test_case_2_the_committer_crashes_with_the_only_copy(world: ConsumingWorld, 
     world.exact(other)
 
 
-def test_case_3_the_committer_is_gone_but_the_deep_store_has_it(world: ConsumingWorld) -> None:
+def test_the_committer_is_gone_but_the_deep_store_has_it(world: ConsumingWorld) -> None:
     segment = world.create_realtime(
         servers=(1, 2), segments={"completionConfig": {"completionMode": "DOWNLOAD"}, **PEERS}
     )
@@ -168,7 +168,7 @@ def test_case_3_the_committer_is_gone_but_the_deep_store_has_it(world: Consuming
     world.exact(2)
 
 
-def test_case_4_a_commit_end_without_a_reply_is_found_done_and_the_file_is_there_once(world: ConsumingWorld) -> None:
+def test_a_commit_end_without_a_reply_is_found_done_and_the_file_is_there_once(world: ConsumingWorld) -> None:
     segment = world.create_realtime(servers=(1, 2))
     lost: list[str] = []
 
@@ -190,7 +190,7 @@ def test_case_4_a_commit_end_without_a_reply_is_found_done_and_the_file_is_there
         world.exact(number)
 
 
-def test_case_5_a_download_that_comes_too_early_is_tried_again(world: ConsumingWorld) -> None:
+def test_a_download_that_comes_too_early_is_tried_again(world: ConsumingWorld) -> None:
     """The record says DONE, on servers only, before the one that has it reports ONLINE."""
     world.create_table()
     world.start_server(1)

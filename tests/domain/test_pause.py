@@ -133,7 +133,7 @@ def test_status_reports_topics_and_ours_only_where_there_are_some() -> None:
     assert body["comment"] == "Table is paused."
 
 
-# -- automatic pause (cases 53, 55)
+# -- automatic pause
 
 DISK = RESOURCE_UTILIZATION_LIMIT_EXCEEDED
 QUOTA = STORAGE_QUOTA_EXCEEDED

@@ -57,14 +57,13 @@ BATCH_PUSH = {
 }
 
 STORAGE = {
-    1: "api/segments/test_storage_cases.py::test_case_1_a_compressed_record_stays_compressed",
-    3: "api/segments/test_storage_cases.py::test_case_3_an_empty_znode_is_no_record_and_unknown_keys_are_passed_over",
+    1: "api/segments/test_storage_cases.py::test_a_compressed_record_stays_compressed",
+    3: "api/segments/test_storage_cases.py::test_an_empty_znode_is_no_record_and_unknown_keys_are_passed_over",
     5: "contract/test_store.py::test_a_transaction_with_one_misfit_writes_nothing_and_names_it",
-    7: "api/segments/test_storage_cases.py::"
-    "test_case_7_a_refusal_ends_the_loop_at_once_and_an_equal_record_is_not_written",
-    9: "api/segments/test_storage_cases.py::test_case_9_the_fields_of_a_committed_record_and_its_times",
+    7: "api/segments/test_storage_cases.py::test_a_refusal_ends_the_loop_at_once_and_an_equal_record_is_not_written",
+    9: "api/segments/test_storage_cases.py::test_the_fields_of_a_committed_record_and_its_times",
     11: "services/realtime/test_realtime_upkeep.py::test_what_only_servers_have_is_uploaded_and_gets_its_address",
-    13: "api/segments/test_storage_cases.py::test_case_13_of_several_addresses_the_newest_key_counts_even_when_empty",
+    13: "api/segments/test_storage_cases.py::test_of_several_addresses_the_newest_key_counts_even_when_empty",
     15: "services/realtime/test_force_commit.py::test_a_hundred_jobs_are_kept",
     17: "no: no controller leads; any web process answers and every write is conditional",
     19: "services/realtime/test_force_commit.py::"
@@ -81,26 +80,25 @@ STORAGE = {
     37: "services/realtime/test_realtime_validation.py::test_what_counts_as_old_is_a_cluster_setting",
     39: "dataplane/test_server.py::test_size_crc_metadata_and_tar_of_a_segment",
     41: "dataplane/test_peer_copy.py::test_without_a_peer_scheme_a_failed_upload_is_tried_again_until_it_works",
-    43: "dataplane/test_peer_copy.py::test_case_5_a_download_that_comes_too_early_is_tried_again",
+    43: "dataplane/test_peer_copy.py::test_a_download_that_comes_too_early_is_tried_again",
     45: "dataplane/test_peer_copy.py::test_a_peer_gives_only_the_version_that_is_asked_for",
     47: "no: segments are not moved between servers by a rebalance here",
-    49: "api/segments/test_storage_cases.py::"
-    "test_case_49_a_segment_goes_when_no_server_holds_it_then_its_record_and_file",
-    51: "api/segments/test_storage_cases.py::test_case_51_a_copy_that_fails_leaves_nothing_and_a_later_push_works",
-    53: "api/segments/test_storage_cases.py::test_case_53_and_57_the_words_of_refused_refreshes",
-    55: "api/segments/test_storage_cases.py::test_case_55_the_same_crc_changes_times_and_address_only",
+    49: "api/segments/test_storage_cases.py::test_a_segment_goes_when_no_server_holds_it_then_its_record_and_file",
+    51: "api/segments/test_storage_cases.py::test_a_copy_that_fails_leaves_nothing_and_a_later_push_works",
+    53: "api/segments/test_storage_cases.py::test_a_refused_refresh_has_pinots_words",
+    55: "api/segments/test_storage_cases.py::test_the_same_crc_changes_times_and_address_only",
     57: "api/segments/test_segment_uploads.py::"
     "test_a_young_lock_refuses_a_protected_upload_and_an_old_one_is_taken_over",
     59: "api/segments/test_segment_uploads.py::test_refresh_only_of_an_unknown_segment_is_410",
-    61: "api/segments/test_storage_cases.py::test_case_61_uploads_to_a_realtime_table",
-    63: "api/segments/test_storage_cases.py::test_case_63_bad_names_and_modes",
+    61: "api/segments/test_storage_cases.py::"
+    "test_an_upload_under_the_name_of_a_consumed_segment_needs_its_offsets_once",
+    63: "api/segments/test_storage_cases.py::test_bad_names_and_modes_are_refused",
     65: "api/segments/test_segment_uploads.py::test_a_request_holds_exactly_one_file",
-    67: "api/segments/test_storage_cases.py::"
-    "test_case_67_a_segment_without_times_is_403_where_the_table_has_a_time_column",
+    67: "api/segments/test_storage_cases.py::test_a_segment_without_times_is_403_where_the_table_has_a_time_column",
     69: "api/segments/test_segment_uploads.py::test_a_refused_refresh_changes_nothing",
     71: "api/realtime/test_reingestion.py::test_each_header_is_needed_and_exactly_one_part",
     73: "api/segments/test_segments.py::test_a_download_never_leaves_the_folder",
-    75: "api/segments/test_storage_cases.py::test_case_75_nobody_uploads_over_a_consuming_segment",
+    75: "api/segments/test_storage_cases.py::test_nobody_uploads_over_a_consuming_segment",
 }
 
 

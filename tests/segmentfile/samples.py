@@ -68,7 +68,7 @@ def all_rows() -> pa.Table:
 
 
 def tiny() -> tuple[dict[str, Any], Schema, TableConfig]:
-    """Golden case 1: rows, schema and config of tiny_0."""
+    """Rows, schema and config of tiny_0."""
     schema = schema_of(("c", "STRING"), metrics=[("n", "LONG")], times=[("day", "INT", "1:DAYS:EPOCH")])
     config = parse_table_config({
         "tableName": "tiny", "tableType": "OFFLINE", "segmentsConfig": {"timeColumnName": "day"},

@@ -35,7 +35,7 @@ def test_pinots_own_segments_have_no_fault(name, tmp_path):
     assert verify(tmp_path / "s.tar.gz") == []
 
 
-def test_case_8_one_flipped_bit_is_a_crc_mismatch(segment):
+def test_one_flipped_bit_is_a_crc_mismatch(segment):
     path = segment / "v3" / "columns.psf"
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
@@ -90,7 +90,7 @@ def test_each_fault_is_reported_with_its_place(segment, file, old, new, fault):
     assert any(fault in line for line in verify(segment)), verify(segment)
 
 
-def test_case_53_an_unknown_index_is_ignored_and_a_missing_map_is_named(segment):
+def test_an_unknown_index_is_ignored_and_a_missing_map_is_named(segment):
     with (segment / "v3" / "index_map").open("a") as file:
         file.write("i.some_future_index.startOffset = 0\ni.some_future_index.size = 8\n")
     assert SegmentReader(segment).column("i").to_pylist() == [5, -3, -(2**31), 5]

@@ -45,11 +45,11 @@ def _dictionary(kind, values, **options):
         ("BIG_DECIMAL", pa.array(["1.5", "0", "-2"]), "0000fe 000000 00010f"),
     ],
 )  # fmt: skip
-def test_cases_15_to_20_dictionaries(kind, values, expected):
+def test_a_dictionary_is_sorted_and_has_pinots_bytes(kind, values, expected):
     assert _dictionary(kind, values) == hexes(expected)
 
 
-def test_case_17_fixed_and_variable_length_strings():
+def test_strings_of_a_dictionary_are_padded_or_have_offsets_as_the_column_asks():
     values = pa.array(["bb", "a", "", "ccc", "bb"])
     assert _dictionary("STRING", values) == hexes("000000 610000 626200 636363")
     expected = "2e766c3b 00000001 00000004 00000010 00000024 00000024 00000025 00000027 0000002a 61 6262 636363"
@@ -75,20 +75,20 @@ def test_case_17_fixed_and_variable_length_strings():
         ("1E-300", "012c01"),
     ],
 )
-def test_case_21_decimal_bytes(text, expected):
+def test_a_decimal_is_its_scale_and_its_unscaled_bytes(text, expected):
     value = parse_decimal(text)
     assert decimal_bytes(value).hex() == expected
     assert decimal_from_bytes(bytes.fromhex(expected)) == value
 
 
-def test_case_22_bytes_order_is_unsigned():
+def test_bytes_are_sorted_as_unsigned():
     values = [b"\x80" + bytes(15), b"\xff" * 16, bytes(16), bytes(15) + b"\xff"]
     found = distinct(pa.array(values), "UUID", "BYTES")
     assert found.binary().to_pylist() == [bytes(16), bytes(15) + b"\xff", b"\x80" + bytes(15), b"\xff" * 16]
 
 
 @pytest.mark.parametrize("copies", [1, 5_000])
-def test_case_23_strings_are_in_java_order(copies):
+def test_strings_are_in_the_order_of_java(copies):
     texts = ["😀a", "\ue000b", "\uff5ec", "a", "z", "😀b"]
     expected = ["a", "z", "😀a", "😀b", "\ue000b", "\uff5ec"]
     if copies > 1:
@@ -120,7 +120,7 @@ def test_the_fast_sort_agrees_with_the_plain_one(kind):
         ([4, 2, 3, 0, 1], 3, "8982"),
     ],
 )
-def test_case_25_packing(ids, bits, expected):
+def test_dictionary_ids_are_packed_into_as_many_bits_as_they_need(ids, bits, expected):
     packed = pack(np.array(ids, np.uint32), bits)
     assert packed.hex() == expected
     assert unpack(np.frombuffer(packed, np.uint8), len(ids), bits).tolist() == ids
@@ -138,18 +138,18 @@ def test_packing_equals_the_bit_by_bit_form(bits):
     assert unpack(np.frombuffer(packed, np.uint8), 61, bits).tolist() == ids.tolist()
 
 
-def test_case_26_bits_for_a_cardinality():
+def test_the_bits_of_an_id_follow_the_cardinality():
     assert [bits_for(n) for n in (1, 2, 3, 4, 5, 256, 257, 65536, 65537)] == [1, 1, 2, 2, 3, 8, 9, 16, 17]
 
 
-def test_case_28_sorted_index():
+def test_a_sorted_column_is_its_ranges_of_rows():
     assert sorted_pairs(np.array([0, 0, 1, 2], np.uint32), 3).hex() == hexes(
         "00000000 00000001 00000002 00000002 00000003 00000003"
     )
     assert sorted_pairs(np.zeros(4, np.uint32), 1).hex() == hexes("00000000 00000003")
 
 
-def test_case_29_multi_value_dictionary_index(tmp_path):
+def test_a_multi_value_dictionary_column_has_pinots_bytes(tmp_path):
     build({"m": M}, schema_of(("m", "INT[]")), config_of(), tmp_path)
     assert payloads(tmp_path / "t_0")["m.forward_index"] == hexes("00000000 ba00 191fc0")
     build({"m": [[1, 2, 3], [2], [None], []]}, schema_of(("m", "INT[]")), config_of(nullHandlingEnabled=True), tmp_path)
@@ -162,7 +162,7 @@ def test_case_29_multi_value_dictionary_index(tmp_path):
     ("docs", "values", "expected"),
     [(5, 9, 2048), (1000, 1000, 2048), (1000, 1999, 2048), (1000, 2000, 1024), (5000, 14000, 1024), (100, 500000, 1)],
 )
-def test_case_30_rows_of_a_multi_value_chunk(docs, values, expected):
+def test_the_rows_of_a_multi_value_chunk_follow_the_values_per_row(docs, values, expected):
     assert docs_per_chunk(docs, values) == expected
 
 
@@ -172,7 +172,7 @@ def _raw(tmp_path, kind, values, codec, **more):
     return payloads(tmp_path / "t_0")["x.forward_index"]
 
 
-def test_case_32_raw_int(tmp_path):
+def test_a_raw_int_column_has_pinots_bytes(tmp_path):
     expected = (
         "00000004 00000001 00000400 00000004 00000005 00000000 0000001c 0000000000000024 00000005 ffffffff 00000007 "
         "00000007 00000002"
@@ -180,7 +180,7 @@ def test_case_32_raw_int(tmp_path):
     assert _raw(tmp_path, "INT", I, "PASS_THROUGH") == hexes(expected)
 
 
-def test_case_33_raw_string(tmp_path):
+def test_a_raw_string_column_has_pinots_bytes(tmp_path):
     expected = (
         "00000004 00001000 00000000 00000018 00000000 00000000 05000000 18000000 1a000000 1b000000 1b000000 1e000000 "
         "6262 61 636363 6262"
@@ -188,7 +188,7 @@ def test_case_33_raw_string(tmp_path):
     assert _raw(tmp_path, "STRING", ["bb", "a", "", "ccc", "bb"], "PASS_THROUGH") == hexes(expected)
 
 
-def test_case_35_raw_multi_value_int(tmp_path):
+def test_a_raw_multi_value_int_column_has_pinots_bytes(tmp_path):
     expected = (
         "00000004 00003e80 00000000 00000018 00000000 00000000 05000000 18000000 24000000 2c000000 34000000 40000000"
     )
@@ -197,7 +197,7 @@ def test_case_35_raw_multi_value_int(tmp_path):
     )
 
 
-def test_case_36_raw_multi_value_string(tmp_path):
+def test_a_raw_multi_value_string_column_has_pinots_bytes(tmp_path):
     expected = (
         "00000004 00003a98 00000000 00000018 00000000 00000000 05000000 18000000 27000000 2f000000 3a000000 43000000"
     )
@@ -206,7 +206,7 @@ def test_case_36_raw_multi_value_string(tmp_path):
     assert _raw(tmp_path, "STRING[]", values, "PASS_THROUGH").startswith(hexes(expected + rows))
 
 
-def test_case_37_raw_long_lz4(tmp_path):
+def test_a_raw_long_column_with_lz4_has_pinots_bytes(tmp_path):
     expected = (
         "00000004 00000001 00000400 00000008 00000005 00000003 0000001c 0000000000000024 "
         "120001002305ff0100020f002700070800500000000002"
@@ -214,7 +214,7 @@ def test_case_37_raw_long_lz4(tmp_path):
     assert _raw(tmp_path, "LONG", I, "LZ4") == hexes(expected)
 
 
-def test_case_41_raw_decimal(tmp_path):
+def test_a_raw_decimal_column_has_pinots_bytes(tmp_path):
     expected = (
         "00000004 00002af8 00000004 00000018 00000000 00000000 28000000 f019 04000000 14000000 17000000 22000000 "
         "25000000 000285"
@@ -223,9 +223,9 @@ def test_case_41_raw_decimal(tmp_path):
     assert _raw(tmp_path, "BIG_DECIMAL", ["-1.23", "99999999999999999999.5", "0", None], "LZ4") == hexes(expected)
 
 
-def test_case_43_chunk_sizes():
+def test_the_size_of_a_chunk_follows_its_values():
     assert [target_size(n) for n in (2, 11, 2000, 20, 15)] == [4096, 11000, 1048576, 20000, 15000]
-    assert target_size(2_000_000) == 2_000_008  # never a huge chunk: Pinot misreads them (case 46)
+    assert target_size(2_000_000) == 2_000_008  # never a huge chunk: Pinot misreads them
 
 
 @pytest.mark.parametrize("codec", ["PASS_THROUGH", "SNAPPY", "ZSTANDARD", "LZ4", "GZIP"])
@@ -262,11 +262,11 @@ def _bytes(text):
         "00 00000005 00000005 00000012 f001 fffffffa 0000000e fffffff8 fffffffb",
     ],
 )
-def test_cases_32_38_39_40_foreign_raw_ints_read(text):
+def test_raw_ints_of_other_versions_and_codecs_read(text):
     assert read_fixed(_bytes(text), 5, "INT").tolist() == I
 
 
-def test_case_40_delta_longs_read():
+def test_longs_stored_as_deltas_read():
     text = (
         "00000004 00000001 00000400 00000008 00000005 00000006 0000001c 0000000000000024"
         "01 00000005 00000000000003e8 00000011 12000100120a070009080050000000000a"
@@ -285,14 +285,14 @@ def test_case_40_delta_longs_read():
         "1e000000 626261636363 6262",
     ],
 )
-def test_cases_33_34_39_foreign_raw_strings_read(text):
+def test_raw_strings_of_other_versions_and_codecs_read(text):
     offsets, data, _ = read_rows(_bytes(text), 5)
     body = data.tobytes()
     assert [body[a:b].decode() for a, b in pairwise(offsets)] == ["bb", "a", "", "ccc", "bb"]
 
 
 @pytest.mark.parametrize("version", [5, 6])
-def test_case_35_multi_value_rows_without_counts_read(version):
+def test_multi_value_rows_without_counts_read(version):
     head = (
         f"{version:08x} 00002ee0 00000000 00000018 00000000 00000000 05000000 18000000 20000000 24000000 28000000 "
         "30000000"
@@ -304,7 +304,7 @@ def test_case_35_multi_value_rows_without_counts_read(version):
     assert [values[a:b].tolist() for a, b in pairwise(rows)] == M
 
 
-def test_case_31_multi_value_entry_dictionary_reads(tmp_path):
+def test_a_multi_value_column_with_an_entry_dictionary_reads(tmp_path):
     build({"m": M}, schema_of(("m", "INT[]")), config_of(), tmp_path)
     from segments.segmentfile.format.decode import multi_ids
 
@@ -320,7 +320,7 @@ def test_case_31_multi_value_entry_dictionary_reads(tmp_path):
     assert (offsets.tolist(), ids.tolist()) == ([0, 1, 3], [1, 0, 1])
 
 
-def test_case_45_a_huge_chunk_reads():
+def test_a_huge_chunk_reads():
     value = b"v" * 6000
     text = "00000004 00001000 00000000 00000020 00000000 00000000 80000001 00000000".replace(
         "80000001 00000000", "01000080 09000000"
@@ -337,11 +337,11 @@ def test_case_45_a_huge_chunk_reads():
         (range(4), "3b300000 01 0000 0300 0100 0000 0300"), (range(3000), "3b300000 01 0000 b70b 0100 0000 b70b"),
     ],
 )  # fmt: skip
-def test_case_47_null_vectors(rows, expected):
+def test_a_null_vector_has_pinots_bytes(rows, expected):
     assert roaring(np.array(rows)).hex() == hexes(expected)
 
 
-def test_case_49_inverted_indexes(tmp_path):
+def test_an_inverted_index_has_pinots_bytes(tmp_path):
     config = config_of(invertedIndexColumns=["k", "m", "r"])
     build({"k": ["k1", "k2", "k1", "k3"]}, schema_of(("k", "STRING")), config, tmp_path)
     assert payloads(tmp_path / "t_0")["k.inverted_index"].startswith(hexes("00000010 00000024 00000036 00000048"))
@@ -351,7 +351,7 @@ def test_case_49_inverted_indexes(tmp_path):
     assert len(payloads(tmp_path / "t_0")["r.inverted_index"]) // 2 == 46
 
 
-def test_case_50_non_null_columns_say_so_only_when_null_handling_is_on(tmp_path):
+def test_non_null_columns_say_so_only_when_null_handling_is_on(tmp_path):
     schema = schema_of(("i", "INT"))
     build({"i": [1, 2]}, schema, config_of(nullHandlingEnabled=True), tmp_path)
     assert SegmentReader(tmp_path / "t_0").info.columns["i"].is_non_null

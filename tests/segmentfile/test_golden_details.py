@@ -14,11 +14,11 @@ def _bytes(text):
     return np.frombuffer(bytes.fromhex(hexes(text)), np.uint8)
 
 
-def test_case_4_adler_32():
+def test_the_checksum_is_adler_32():
     assert (adler32([]), adler32([b"abc"]), adler32([b"a", b"", b"bc"])) == (1, 0x024D0127, 0x024D0127)
 
 
-def test_case_24_an_old_fixed_width_dictionary_reads_up_to_its_first_zero():
+def test_an_old_fixed_width_dictionary_reads_up_to_its_first_zero():
     column = ColumnInfo("name", "STRING", "DIMENSION", True, True, False, 2, 2, 1, 2, 0, entry_length=9)
     assert decode_dictionary(column, _bytes("6c796e6461 00000000 6c796e646120322e30")).to_pylist() == [
         "lynda",
@@ -30,12 +30,12 @@ def test_case_24_an_old_fixed_width_dictionary_reads_up_to_its_first_zero():
     ]
 
 
-def test_case_27_text_ids_are_packed(tmp_path):
+def test_text_ids_are_packed(tmp_path):
     build({"ds": ["bb", "a", "", "ccc", "bb"]}, schema_of(("ds", "STRING")), config_of(), tmp_path)
     assert payloads(tmp_path / "t_0")["ds.forward_index"] == "9380"
 
 
-def test_case_42_metrics_are_not_compressed_and_dimensions_are_lz4(tmp_path):
+def test_metrics_are_not_compressed_and_dimensions_are_lz4(tmp_path):
     schema = schema_of(("d", "LONG"), ("s", "STRING"), metrics=[("m", "LONG")])
     build({"d": [1], "s": ["x"], "m": [1]}, schema, config_of(noDictionaryColumns=["d", "s", "m"]), tmp_path)
     found = {n: bytes.fromhex(v) for n, v in payloads(tmp_path / "t_0").items()}
@@ -44,7 +44,7 @@ def test_case_42_metrics_are_not_compressed_and_dimensions_are_lz4(tmp_path):
 
 
 @pytest.mark.parametrize("codec", ["PASS_THROUGH", "LZ4", "ZSTANDARD"])
-def test_case_46_values_longer_than_a_chunk_get_a_chunk_that_holds_them(tmp_path, codec):
+def test_values_longer_than_a_chunk_get_a_chunk_that_holds_them(tmp_path, codec):
     """So that no huge chunk is written, which Pinot reads wrongly the second time."""
     rows = ["x" * n for n in (10, 2_000_000, 5, 1_500_000, 3)]
     schema = schema_of({"name": "s", "dataType": "STRING", "maxLength": 3_000_000})
@@ -61,12 +61,12 @@ def test_case_46_values_longer_than_a_chunk_get_a_chunk_that_holds_them(tmp_path
     assert SegmentReader(tmp_path / "t_0").column("s").to_pylist() == rows
 
 
-def test_case_71_a_multi_value_json_column_is_refused():
+def test_a_multi_value_json_column_is_refused():
     with pytest.raises(InvalidInput, match="can not be multi-valued"):
         schema_of(("j", "JSON[]"))
 
 
-def test_case_76_partition_lines_follow_the_maximum_and_ranges_read(tmp_path):
+def test_partition_lines_follow_the_maximum_and_ranges_read(tmp_path):
     partition = {"columnPartitionMap": {"s": {"functionName": "Murmur", "numPartitions": 4}}}
     rows = {"s": ["hello, world", " lead", "café", "null"]}
     build(rows, schema_of(("s", "STRING")), config_of(segmentPartitionConfig=partition), tmp_path)

@@ -16,19 +16,19 @@ def _files(folder: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in (folder / "v3").iterdir()}
 
 
-def test_case_1_tiny_is_pinots_own_bytes(tmp_path):
+def test_tiny_is_pinots_own_bytes(tmp_path):
     rows, schema, config = tiny()
     info = build(rows, schema, config, tmp_path, "tiny_0")
     assert _files(tmp_path / "tiny_0") == _files(FIXTURES / "tiny_0_v3")
     assert (info.crc, info.data_crc, info.creation_time_ms) == (0x82A821C7, 0x746D0B68, CREATED)
 
 
-def test_case_3_a_segment_of_every_type_is_pinots_own_bytes(tmp_path):
+def test_a_segment_of_every_type_is_pinots_own_bytes(tmp_path):
     build_segment(all_rows(), all_schema(), all_config(), "all_0", tmp_path, creation_time_ms=CREATED)
     assert _files(tmp_path / "all_0") == _files(FIXTURES / "all_0")
 
 
-def test_case_3_the_same_rows_without_dictionaries_have_pinots_crcs(tmp_path):
+def test_the_same_rows_without_dictionaries_have_pinots_crcs(tmp_path):
     schema, body = all_schema(), all_config().body
     index = {k: v for k, v in body["tableIndexConfig"].items() if k != "segmentPartitionConfig"}
     config = parse_table_config(
@@ -39,7 +39,7 @@ def test_case_3_the_same_rows_without_dictionaries_have_pinots_crcs(tmp_path):
     assert info.columns["inv"].has_dictionary  # its inverted index forces one
 
 
-def test_case_58_an_empty_segment_is_pinots_own_bytes(tmp_path):
+def test_an_empty_segment_is_pinots_own_bytes(tmp_path):
     info = build_segment(
         pa.table({}), all_schema(), all_config(), "empty_0", tmp_path, creation_time_ms=CREATED, now_ms=20_778 * DAY_MS
     )
@@ -57,7 +57,7 @@ def test_every_column_of_pinots_segment_reads_as_the_rows_that_made_it():
             assert (found.tolist() if found is not None else [False] * 4) == masks[name].tolist(), name
 
 
-def test_case_2_the_v1_layout_reads_the_same():
+def test_the_v1_layout_reads_the_same():
     one, three = SegmentReader(FIXTURES / "tiny_0_v1"), SegmentReader(FIXTURES / "tiny_0_v3")
     assert one.table(["c", "day", "n"]).to_pydict() == three.table(["c", "day", "n"]).to_pydict()
     assert one.table(["n"]).to_pydict() == {"n": [10, -1, 0]}
@@ -68,7 +68,7 @@ def test_the_crc_on_record_is_the_crc_of_the_files(name):
     assert compute_crc(FIXTURES / name) == read_info(FIXTURES / name).crc
 
 
-def test_case_7_crc_ignores_crc_files_and_creation_time_but_not_the_name(tmp_path):
+def test_crc_ignores_crc_files_and_creation_time_but_not_the_name(tmp_path):
     rows, schema, config = tiny()
     first = build(rows, schema, config, tmp_path, "tiny_0")
     (tmp_path / "tiny_0" / "x.crc").write_bytes(b"noise")
@@ -95,7 +95,7 @@ def test_the_description_says_what_the_metadata_say():
     assert (info.columns["imv"].total_entries, info.columns["imv"].max_multi_values) == (6, 3)
 
 
-def test_case_54_the_v3_copy_of_the_metadata_wins_and_a_flattened_segment_reads(tmp_path):
+def test_the_v3_copy_of_the_metadata_wins_and_a_flattened_segment_reads(tmp_path):
     rows, schema, config = tiny()
     build(rows, schema, config, tmp_path, "tiny_0")
     segment = tmp_path / "tiny_0"
@@ -107,7 +107,7 @@ def test_case_54_the_v3_copy_of_the_metadata_wins_and_a_flattened_segment_reads(
     assert SegmentReader(segment).column("c").to_pylist() == ["b", "a,x", "b"]
 
 
-def test_case_59_creation_meta_may_be_missing_or_short():
+def test_creation_meta_may_be_missing_or_short():
     metadata = (FIXTURES / "tiny_0_v3" / "v3" / "metadata.properties").read_bytes()
     meta = (FIXTURES / "tiny_0_v3" / "v3" / "creation.meta").read_bytes()
     assert parse_info(metadata, b"").crc == -(2**63)
@@ -117,7 +117,7 @@ def test_case_59_creation_meta_may_be_missing_or_short():
 @pytest.mark.parametrize(
     "key", ["segment.total.docs", "column.c.columnType", "column.c.dataType", "column.c.cardinality"]
 )
-def test_case_51_a_missing_key_is_named(key):
+def test_a_missing_key_is_named(key):
     lines = (FIXTURES / "tiny_0_v3" / "v3" / "metadata.properties").read_text().splitlines(keepends=True)
     text = "".join(line for line in lines if not line.startswith(key + " "))
     with pytest.raises(SegmentCorrupt, match=key):
@@ -149,7 +149,7 @@ NEEDED = {
 }
 
 
-def test_case_52_a_segment_with_only_the_needed_keys_reads_the_same(tmp_path):
+def test_a_segment_with_only_the_needed_keys_reads_the_same(tmp_path):
     shutil.copytree(FIXTURES / "all_0", tmp_path / "s")
     path = tmp_path / "s" / "v3" / "metadata.properties"
     kept = [

@@ -35,14 +35,14 @@ def _v1(config):
     )
 
 
-def test_case_2_tiny_in_the_v1_layout_is_pinots_own_bytes(tmp_path):
+def test_tiny_in_the_v1_layout_is_pinots_own_bytes(tmp_path):
     rows, schema, config = tiny()
     info = build(rows, schema, _v1(config), tmp_path, "tiny_0")
     assert _files(tmp_path / "tiny_0") == _files(FIXTURES / "tiny_0_v1")
     assert (info.crc, info.data_crc, info.index_version) == (0x2CC69455, 0x746D0B68, "v1")
 
 
-def test_case_2_a_v1_segment_converts_to_exactly_the_v3_segment_that_pinot_builds(tmp_path):
+def test_a_v1_segment_converts_to_exactly_the_v3_segment_that_pinot_builds(tmp_path):
     info = convert_layout(FIXTURES / "tiny_0_v1", tmp_path)
     assert _files(tmp_path / "tiny_0") == _files(FIXTURES / "tiny_0_v3")
     assert info == read_info(FIXTURES / "tiny_0_v3")

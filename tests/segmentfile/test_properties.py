@@ -29,12 +29,12 @@ from segments.segmentfile.format.properties import (
         ("\0", "\\u0000"),
     ],
 )
-def test_case_10_values_are_escaped(value, text):
+def test_values_are_escaped(value, text):
     assert escape_value(value) == text
     assert parse_properties(f"k = {text}\n".encode())["k"] == value
 
 
-def test_case_10_lists_and_empty_values():
+def test_lists_and_empty_values_are_written_as_pinot_does():
     assert format_properties([("k", ["x", "y z"]), ("e", "")]) == b"k = x,y z\ne =\n"
 
 
@@ -48,7 +48,7 @@ def test_case_10_lists_and_empty_values():
         ("#!,$", "#!,$"),
     ],
 )
-def test_case_11_keys_are_escaped(key, text):
+def test_keys_are_escaped(key, text):
     assert escape_key(key) == text
 
 
@@ -72,7 +72,7 @@ def test_case_11_keys_are_escaped(key, text):
         ("a\\ b\\:c = 1", {"a b:c": "1"}),
     ],
 )
-def test_case_12_reading(text, expected):
+def test_a_property_reads_as_java_reads_it(text, expected):
     assert parse_properties(text.encode()) == expected
 
 
@@ -86,13 +86,13 @@ def test_case_12_reading(text, expected):
         ("plain", "plain"),
     ],
 )
-def test_case_13_string_safe_form(value, text):
+def test_values_that_a_property_can_not_hold_have_a_safe_form(value, text):
     assert to_safe(value) == text
     if text is not None:
         assert from_safe(text) == value
 
 
-def test_case_14_an_unescaped_comma_in_a_maximum_is_refused():
+def test_an_unescaped_comma_in_a_maximum_is_refused():
     text = (
         "segment.total.docs = 1\nsegment.dimension.column.names = s\ncolumn.s.columnType = "
         "DIMENSION\ncolumn.s.dataType = STRING\n"

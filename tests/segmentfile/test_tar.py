@@ -62,7 +62,7 @@ def test_the_same_segment_gives_the_same_tar_and_comes_back_whole(tmp_path):
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress, lz4.frame.compress])
 @pytest.mark.parametrize("style", [tarfile.PAX_FORMAT, tarfile.GNU_FORMAT, tarfile.USTAR_FORMAT])
-def test_case_60_every_compressor_and_dialect_under_any_name(tmp_path, pack, style):
+def test_every_compressor_and_dialect_reads_under_any_name(tmp_path, pack, style):
     top = "s" * (90 if style == tarfile.USTAR_FORMAT else 130)
     path = _write(tmp_path, pack(_tar(_segment(top), style)))
     assert extract_tar(path, tmp_path / "out") == tmp_path / "out" / top
@@ -117,13 +117,13 @@ def _link(kind: bytes) -> tarfile.TarInfo:
         ([], "is empty"),
     ],
 )
-def test_cases_61_62_unsafe_or_unloadable_tars_are_refused_and_leave_nothing(tmp_path, members, reason):
+def test_unsafe_or_unloadable_tars_are_refused_and_leave_nothing(tmp_path, members, reason):
     with pytest.raises(SegmentCorrupt, match=reason):
         extract_tar(_write(tmp_path, gzip.compress(_tar(members))), tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_case_63_several_gzip_members_are_explained(tmp_path):
+def test_several_gzip_members_are_explained(tmp_path):
     data = _tar([*_segment(), ("seg/big.dict", bytes(50_000))])
     path = _write(tmp_path, gzip.compress(data[:3000]) + gzip.compress(data[3000:]))
     with pytest.raises(SegmentCorrupt, match="several gzip members"):
@@ -134,7 +134,7 @@ def test_case_63_several_gzip_members_are_explained(tmp_path):
     ("data", "reason"),
     [(_tar(_segment()), "without compression"), (b"PK\3\4 no tar", "no gzip, zstd or LZ4"), (b"", "no gzip")],
 )
-def test_case_64_other_formats_are_refused(tmp_path, data, reason):
+def test_other_formats_are_refused(tmp_path, data, reason):
     with pytest.raises(SegmentCorrupt, match=reason):
         extract_tar(_write(tmp_path, data), tmp_path / "out")
 

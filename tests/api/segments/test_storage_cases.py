@@ -44,20 +44,20 @@ def table(cluster: ApiCluster) -> ApiCluster:
 # -- records
 
 
-def test_case_1_a_compressed_record_stays_compressed() -> None:
+def test_a_compressed_record_stays_compressed() -> None:
     body = b'{"id":"a","simpleFields":{"enableCompression":"true"},"mapFields":{},"listFields":{}}'
     record = znrecord.decode(gzip.compress(body))
     assert record == ZNRecord("a", {"enableCompression": "true"})
     assert znrecord.encode(record)[:2] == b"\x1f\x8b"
 
 
-def test_case_3_an_empty_znode_is_no_record_and_unknown_keys_are_passed_over() -> None:
+def test_an_empty_znode_is_no_record_and_unknown_keys_are_passed_over() -> None:
     assert (znrecord.decode(b""), znrecord.decode(None)) == (None, None)
     text = b'{"id":"x","simpleFields":{},"mapFields":{},"listFields":{},"surprise":1}'
     assert znrecord.decode(text) == ZNRecord("x")
 
 
-def test_case_7_a_refusal_ends_the_loop_at_once_and_an_equal_record_is_not_written() -> None:
+def test_a_refusal_ends_the_loop_at_once_and_an_equal_record_is_not_written() -> None:
     store = MemoryStore()
     store.create("/a", ZNRecord("a"))
     asked = []
@@ -73,7 +73,7 @@ def test_case_7_a_refusal_ends_the_loop_at_once_and_an_equal_record_is_not_writt
     assert store.exists("/a") == 0
 
 
-def test_case_9_the_fields_of_a_committed_record_and_its_times() -> None:
+def test_the_fields_of_a_committed_record_and_its_times() -> None:
     wanted = {
         "segment.index.version": "v1",
         "segment.realtime.status": "DONE",
@@ -91,7 +91,7 @@ def test_case_9_the_fields_of_a_committed_record_and_its_times() -> None:
     assert (made.start_ms, made.end_ms, made.status) == (3_600_000_000, 7_200_000_000, "DONE")
 
 
-def test_case_13_of_several_addresses_the_newest_key_counts_even_when_empty() -> None:
+def test_of_several_addresses_the_newest_key_counts_even_when_empty() -> None:
     old = {"segment.offline.download.url": "u1"}
     assert segment_metadata.from_record(ZNRecord("s", old)).download_url == "u1"
     assert segment_metadata.from_record(ZNRecord("s", {**old, "segment.download.url": ""})).download_url == ""
@@ -101,7 +101,7 @@ def test_case_13_of_several_addresses_the_newest_key_counts_even_when_empty() ->
 # -- deletion
 
 
-def test_case_49_a_segment_goes_when_no_server_holds_it_then_its_record_and_file(table: ApiCluster) -> None:
+def test_a_segment_goes_when_no_server_holds_it_then_its_record_and_file(table: ApiCluster) -> None:
     table.push("a", "b", "c")
     root = table.folder / "store"
     for name in ("a", "b", "c"):
@@ -140,7 +140,7 @@ class FullStore(DeepStore):
         raise Unavailable("The deep store is full.")
 
 
-def test_case_51_a_copy_that_fails_leaves_nothing_and_a_later_push_works(
+def test_a_copy_that_fails_leaves_nothing_and_a_later_push_works(
     table: ApiCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
@@ -152,7 +152,7 @@ def test_case_51_a_copy_that_fails_leaves_nothing_and_a_later_push_works(
     assert list(table.ideal) == ["s0"]
 
 
-def test_case_53_and_57_the_words_of_refused_refreshes(table: ApiCluster) -> None:
+def test_a_refused_refresh_has_pinots_words(table: ApiCluster) -> None:
     table.push("s0")
     before = table.fields("s0")
     refused = table.post_tar(table.build("s0", 9), "s0", allowRefresh="false")
@@ -168,7 +168,7 @@ def test_case_53_and_57_the_words_of_refused_refreshes(table: ApiCluster) -> Non
     assert {**table.fields("s0"), "segment.upload.start.time": ""} == {**before, "segment.upload.start.time": ""}
 
 
-def test_case_55_the_same_crc_changes_times_and_address_only(table: ApiCluster) -> None:
+def test_the_same_crc_changes_times_and_address_only(table: ApiCluster) -> None:
     tar = table.build("s0")
     table.post_tar(tar, "s0")
     table.serve()
@@ -205,14 +205,14 @@ def test_case_55_the_same_crc_changes_times_and_address_only(table: ApiCluster) 
         ({"tableName": "nope"}, {}, 400, "Failed to find table: nope_OFFLINE"),
     ],
 )
-def test_case_63_bad_names_and_modes(
+def test_bad_names_and_modes_are_refused(
     table: ApiCluster, query: dict[str, str], headers: dict[str, str], code: int, text: str
 ) -> None:
     answer = table.post_tar(table.build("s0"), "s0", headers=headers, **query)
     assert (answer.status_code, text in answer.json()["error"]) == (code, True)
 
 
-def test_case_67_a_segment_without_times_is_403_where_the_table_has_a_time_column(table: ApiCluster) -> None:
+def test_a_segment_without_times_is_403_where_the_table_has_a_time_column(table: ApiCluster) -> None:
     info = read_info_from_tar(table.build("s0"))
     timeless = SegmentInfo(**{**info.__dict__, "start_time": None, "end_time": None})
     with pytest.raises(PinotAdminError) as refused:
@@ -253,7 +253,7 @@ def upload_realtime(
     return dict(cluster.record(paths.segment(RT.typed, name)).simple)
 
 
-def test_case_61_uploads_to_a_realtime_table(cluster: ApiCluster) -> None:
+def test_an_upload_under_the_name_of_a_consumed_segment_needs_its_offsets_once(cluster: ApiCluster) -> None:
     realtime(cluster)
     plain = upload_realtime(cluster, "uploaded")
     assert (plain["segment.realtime.status"], "segment.realtime.startOffset" in plain) == ("UPLOADED", False)
@@ -271,7 +271,7 @@ def test_case_61_uploads_to_a_realtime_table(cluster: ApiCluster) -> None:
 
 
 @pytest.mark.parametrize("status", ["IN_PROGRESS", "COMMITTING"])
-def test_case_75_nobody_uploads_over_a_consuming_segment(cluster: ApiCluster, status: str) -> None:
+def test_nobody_uploads_over_a_consuming_segment(cluster: ApiCluster, status: str) -> None:
     realtime(cluster)
     name = "t__0__7__20260801T1000Z"
     consuming = ZNRecord(name, {"segment.realtime.status": status, "segment.realtime.startOffset": "0"})

@@ -181,11 +181,11 @@ def _times(tmp_path, kind, fmt, values, **options):
         ("INT", "5:MINUTES:EPOCH", [5_666_666], (28_333_330, 28_333_330, "MINUTES")),  # Pinot forgets the 5
     ],
 )
-def test_case_72_segment_times(tmp_path, kind, fmt, values, expected):
+def test_the_times_of_a_segment_follow_the_format_of_its_time_column(tmp_path, kind, fmt, values, expected):
     assert _times(tmp_path, kind, fmt, values) == expected
 
 
-def test_case_73_times_outside_1971_to_2071_are_refused_unless_the_check_is_off(tmp_path):
+def test_times_outside_1971_to_2071_are_refused_unless_the_check_is_off(tmp_path):
     schema = schema_of(times=[("t", "LONG", "1:MILLISECONDS:EPOCH")])
     with pytest.raises(InvalidInput, match="1971"):
         build({"t": [5, 10]}, schema, config_of("t"), tmp_path)
@@ -194,7 +194,7 @@ def test_case_73_times_outside_1971_to_2071_are_refused_unless_the_check_is_off(
     assert read_info(tmp_path / "t_0").end_time == 10
 
 
-def test_case_74_a_null_time_is_the_build_time(tmp_path):
+def test_a_null_time_is_the_build_time(tmp_path):
     assert _times(tmp_path, "INT", "1:DAYS:EPOCH", [None, 19_000], now_ms=20_000 * DAY_MS) == (19_000, 20_000, "DAYS")
     assert SegmentReader(tmp_path / "t_0").column("t").to_pylist() == [20_000, 19_000]
 
@@ -215,7 +215,7 @@ def test_case_74_a_null_time_is_the_build_time(tmp_path):
         ("Fnv", ["a", "hello", "42", ""], [0, 3, 3, 1], [3, 2, 4, 0]),
     ],
 )
-def test_case_75_partition_ids(function, values, four, seven):
+def test_the_partition_of_a_value_is_that_of_pinots_function(function, values, four, seven):
     assert [partition_ids([v], function, 4) for v in values] == [[p] for p in four]
     assert [partition_ids([v], function, 7) for v in values] == [[p] for p in seven]
 
