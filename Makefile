@@ -41,6 +41,11 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.run-time
 	@$(PIP) -r requirements-dev.lock
 	@touch $@
 
+# An S3 server for tests. It wants other versions than what it is tested with, so it gets a folder of its own.
+$(VENV)/.s3-server: requirements-s3.lock $(VENV)/.run-time
+	@$(PIP) -q --upgrade --target $(VENV)/s3-server -r requirements-s3.lock
+	@touch $@
+
 install: $(VENV)/.run-time ## Install into .venv; nothing outside of it changes
 	@echo "Installed in $(VENV)"
 
@@ -51,6 +56,7 @@ lock: $(VENV)/.dev ## Resolve the requirements again and write the locks with th
 	$(LOCK) requirements.txt -o requirements.lock
 	$(LOCK) -c requirements.lock requirements-demo.txt -o requirements-demo.lock
 	$(LOCK) -c requirements.lock requirements-dev.txt -o requirements-dev.lock
+	$(LOCK) requirements-s3.txt -o requirements-s3.lock
 
 advisories: $(VENV)/.dev ## Check the locks against the known advisories kept in tests/advisories.json, offline
 	$(BIN)/python -m tests.advisories
@@ -80,10 +86,10 @@ OR_NONE = $(if $(ARGS),|| [ $$? = 5 ])
 
 test: lint test-parts test-installations ## All checks and all tests (ARGS="-k name")
 
-test-parts: $(VENV)/.demo $(VENV)/.dev ## Every test but those of whole installations
+test-parts: $(VENV)/.demo $(VENV)/.dev $(VENV)/.s3-server ## Every test but those of whole installations
 	$(BIN)/python -m pytest $(PARALLEL) --ignore=tests/integration --ignore=tests/chaos $(ARGS) $(OR_NONE)
 
-test-installations: $(VENV)/.demo $(VENV)/.dev ## Tests of whole installations; each of the two workers has one of its own
+test-installations: $(VENV)/.demo $(VENV)/.dev $(VENV)/.s3-server ## Tests of whole installations; each of the two workers has one of its own
 	$(BIN)/python -m pytest $(PARALLEL) tests/integration tests/chaos $(ARGS) $(OR_NONE)
 
 test-failed: lint ## All checks, and of the tests those that failed last, one at a time

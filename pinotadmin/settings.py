@@ -15,6 +15,7 @@ import django_htmx
 from django.core.exceptions import ImproperlyConfigured
 
 from segments.domain.jobs.workers import pools
+from segments.domain.push.store_uri import split_roots
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -107,8 +108,13 @@ PORT = _int("PINOTADMIN_PORT", 9000)
 BIND_HOST = _text("PINOTADMIN_BIND_HOST", HOST)
 #: Secret of the cluster's own processes; empty: they can not talk to one another.
 CLUSTER_SECRET = _text("PINOTADMIN_CLUSTER_SECRET", "")
-#: Folders that pushes may read, besides DATA_DIR/input.
-INPUT_ROOTS = [str(DATA_DIR / "input"), *(p for p in _text("PINOTADMIN_INPUT_ROOTS", "").split(os.pathsep) if p)]
+#: Folders and addresses (s3://bucket/prefix) that pushes and ingestion sessions may read, besides DATA_DIR/input.
+INPUT_ROOTS = [str(DATA_DIR / "input"), *split_roots(_text("PINOTADMIN_INPUT_ROOTS", ""))]
+#: A JSON file with logins to object stores that configs of tables may name; empty: there are none.
+INPUT_LOGINS = _text("PINOTADMIN_INPUT_LOGINS", "")
+#: Servers of object stores that configs of tables may name (https://minio.example:9000), separated by spaces; empty:
+#: this machine, when it serves itself only.
+OBJECT_STORE_ROOTS = _text("PINOTADMIN_OBJECT_STORE_ROOTS", "").split()
 #: Folders below which stream configs may name files, such as certificates; DATA_DIR/stream-files when none is given.
 STREAM_FILE_ROOTS = [
     p for p in _text("PINOTADMIN_STREAM_FILE_ROOTS", str(DATA_DIR / "stream-files")).split(os.pathsep) if p

@@ -33,6 +33,7 @@ from segments.errors import Unavailable
 from segments.gateways import streams
 from segments.gateways.celery_queue import CeleryQueue
 from segments.gateways.deep_store.no_deep_store import open_deep_store
+from segments.gateways.input_files.rules import InputRules, rules_of
 from segments.gateways.pinot import SqlBroker
 from segments.gateways.servers import HttpServers
 from segments.gateways.signed_calls import CallVerifier
@@ -157,6 +158,7 @@ def context(cluster: str | None = None) -> Context:
             servers=servers(),
             snapshots=lambda table: DetachedBroker(store(), servers(), clock_ms, table),
             local_broker=lambda: _parts.broker,
+            inputs=input_rules(),
         )
 
     return _once("context", build)
@@ -173,6 +175,7 @@ def _installation() -> Installation:
         limits=_limits(),
         check=check_row,
         queue=CeleryQueue,
+        inputs=input_rules(),
     )
 
 
@@ -230,11 +233,7 @@ def stream_access() -> StreamAccess:
 
 
 def serves_this_machine_only() -> bool:
-    """Does nobody but this machine reach the installation? By the address it listens at, and the names that it answers
-    to.
-
-    A proxy on this machine makes it reachable from others: then it answers to their name.
-    """
+    """Does nobody but this machine reach it? By its address and the names it answers to, that of a proxy included."""
     return is_of_this_machine(settings.BIND_HOST) and all(is_of_this_machine(name) for name in settings.ALLOWED_HOSTS)
 
 
@@ -253,6 +252,11 @@ def push_builder() -> SparkBuilder:
 def input_roots() -> list[str]:
     """The folders that pushes may read, each once."""
     return list(dict.fromkeys(settings.INPUT_ROOTS))
+
+
+def input_rules() -> InputRules:
+    """Where input files are read, and as whom."""
+    return rules_of(input_roots(), settings.OBJECT_STORE_ROOTS, serves_this_machine_only(), settings.INPUT_LOGINS)
 
 
 def own_url() -> str:

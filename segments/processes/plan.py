@@ -43,7 +43,7 @@ class Options:
 
     data_dir: Path
     host: str
-    input_roots: tuple[Path, ...] = ()
+    input_roots: tuple[Path | str, ...] = ()
     demo: bool = False
     storage: Mapping[str, str] = field(default_factory=dict)
 

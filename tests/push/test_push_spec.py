@@ -81,8 +81,8 @@ def test_json_and_values_give_the_same_as_yaml() -> None:
         (("authToken: secret", "tlsSpec: {keyStorePath: x}"), r"'tlsSpec' is not supported: .*\(line 23\)"),
         (("orders_OFFLINE", "orders_REALTIME"), r"Only OFFLINE tables|'orders_REALTIME' is a REALTIME table"),
         (
-            ("file:///data/my%20files", "s3://bucket/in"),
-            r"'inputDirURI' 's3://bucket/in' is no local folder. \(line 5\)",
+            ("file:///data/my%20files", "ftp://bucket/in"),
+            r"'inputDirURI' 'ftp://bucket/in' is no address of a folder.*. \(line 5\)",
         ),
         (("glob:**/*.csv", "**/*.csv"), r"'includeFileNamePattern' .* is no file name pattern"),
         (("glob:**/*.csv", "regex:(("), "is no file name pattern"),

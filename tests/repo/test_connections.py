@@ -96,6 +96,8 @@ _OTHERS = {
     "segments/gateways/streams/redis.py": "over the pool that redis_connections.py makes",
     "segments/gateways/deep_store/deepstore.py": "the deep store, from the installation's settings or those "
     "of an administrator of clusters",
+    "segments/gateways/input_files/stores.py": "addresses below the installation's input roots; an endpoint "
+    "that a config names has passed the gate (store_endpoint.py)",
     "segments/gateways/servers.py": "servers that are registered in the cluster",
     "segments/gateways/controller_protocol.py": "the installation's own controllers, from its settings",
     "segments/gateways/reingested_uploads.py": "the installation's own web processes, from its settings",

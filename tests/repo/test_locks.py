@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 
 from tests.advisories import KNOWN, LOCKS, ROOT, affected, all_locked, locked, read_database
 
-PARTS = ["", "-build", "-demo", "-dev"]
+PARTS = ["", "-build", "-demo", "-dev", "-s3"]
 
 
 def wanted(part: str) -> dict[str, str]:
@@ -28,7 +28,7 @@ def test_a_lock_names_every_requirement_in_its_version(part: str) -> None:
     assert {name: pins.get(name) for name in wanted(part)} == wanted(part), "run 'make lock'"
 
 
-@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+@pytest.mark.parametrize("lock", [*LOCKS, ROOT / "requirements-s3.lock"], ids=lambda lock: lock.name)
 def test_every_package_of_a_lock_has_a_hash(lock: Path) -> None:
     entries = re.split(r"\n(?=\S)", lock.read_text().strip())
     assert [e.splitlines()[0] for e in entries if not e.startswith("#") and "--hash=sha256:" not in e] == []
@@ -47,12 +47,17 @@ def test_installing_takes_locks_only_and_builds_nothing_with_other_packages() ->
     installs = [
         line for line in text.splitlines() if line.lstrip().startswith(("@$(PIP)", "$(PIP)")) or "pip install" in line
     ]
-    assert len(installs) == 5  # the definition, and one for each lock
+    assert len(installs) == 6  # the definition, and one for each lock
     assert [line for line in installs[1:] if ".lock" not in line or "$(PIP)" not in line] == []
 
 
 def test_no_locked_package_has_a_known_advisory() -> None:
     assert list(map(str, affected(all_locked(), json.loads(KNOWN.read_text())["advisories"]))) == []
+
+
+def test_the_s3_server_of_the_tests_has_no_known_advisory_either() -> None:
+    pins = locked((ROOT / "requirements-s3.lock").read_text())  # apart: it has packages in other versions
+    assert list(map(str, affected(pins, json.loads(KNOWN.read_text())["advisories"]))) == []
 
 
 def test_the_check_finds_a_version_that_is_affected() -> None:

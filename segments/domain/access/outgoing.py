@@ -32,6 +32,7 @@ class Kind(Enum):
     KAFKA = ("Kafka broker", "PINOTADMIN_KAFKA_ROOTS")
     REDIS = ("Redis", "PINOTADMIN_REDIS_ROOTS")
     REGISTRY = ("schema registry", "PINOTADMIN_REGISTRY_ROOTS")
+    STORE = ("server of an object store", "PINOTADMIN_OBJECT_STORE_ROOTS")
     WEBHOOK = ("receiver of webhooks", "PINOTADMIN_WEBHOOK_ROOTS")
 
     @property

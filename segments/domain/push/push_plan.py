@@ -24,6 +24,11 @@ class InputFile:
     mtime_ns: int
     etag: str = ""
 
+    def is_same(self, other: InputFile) -> bool:
+        """Has it the other's fingerprint? Etags count where both are known: listings do not give them."""
+        mine, its = (self.path, self.size, self.mtime_ns), (other.path, other.size, other.mtime_ns)
+        return mine == its and (self.etag == other.etag or not self.etag or not other.etag)
+
 
 class Unit(StrEnum):
     """What a piece counts: rows; bytes of a file that is not compressed, from the beginning of a row to the beginning

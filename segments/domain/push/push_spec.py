@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from segments.domain.formats.json_model import read_model
+from segments.domain.push.file_system import from_pinot_fs_specs, read_file_system
 from segments.domain.push.job_text import parse_text
 from segments.domain.push.path_pattern import parse_pattern
 from segments.domain.push.push_model import (
@@ -29,6 +30,7 @@ from segments.domain.push.push_model import (
     keys_of,
 )
 from segments.domain.push.reader_spec import ReaderSpec, parse_reader
+from segments.domain.push.store_uri import is_remote, parse_folder_uri
 from segments.domain.tables.secret_masks import mask
 from segments.errors import InvalidInput
 from segments.names import OFFLINE, TableName, check_raw_table_name, shown, split_table_name
@@ -44,7 +46,9 @@ _EXTRA: Final = "executionFrameworkSpec.extraConfigs"
 
 @dataclass(frozen=True)
 class PushSpec:
-    """A checked specification. ``input_dir`` is a local path; ``body`` is the document as given, its secrets masked.
+    """A checked specification. ``input_dir`` is a local path or an address such as ``s3://bucket/folder``, and
+    ``file_system`` says how to read that (``input.fs.*`` keys, no secrets among them); ``body`` is the document as
+    given, its secrets masked.
 
     ``target_rows``: rows per segment (ours; None: one segment per file). ``atomic_append``: a push to an APPEND table
     goes through a lineage entry with an empty old side, so that all its segments appear at once (ours).
@@ -53,6 +57,7 @@ class PushSpec:
 
     table: TableName
     input_dir: str
+    file_system: Mapping[str, str]
     recursive: bool
     include: str | None
     exclude: str | None
@@ -97,19 +102,11 @@ def _spec(job: JobSpec, body: dict[str, Any]) -> PushSpec:
         raise _bad(
             "pinotClusterSpecs", "must name one cluster", "Push to each cluster with a specification of its own."
         )
-    if (extra.segment_target_rows or 0) < 0:
-        raise _bad(
-            f"{_EXTRA}.segmentTargetRows", "must be a whole number from 0 on", "Leave it out for one segment per file."
-        )
-    if extra.error_rate is not None and not 0 <= extra.error_rate <= 1:
-        raise _bad(
-            f"{_EXTRA}.errorRate",
-            "must be a number from 0 to 1",
-            "0.01 lets one row in a hundred be bad; it is left out.",
-        )
+    _check_extra(extra)
     return PushSpec(
         table=_table(job),
         input_dir=_input_dir(job),
+        file_system=_file_system(job),
         recursive=job.search_recursively is None or bool(job.search_recursively),
         include=_pattern("includeFileNamePattern", job.include_file_name_pattern),
         exclude=_pattern("excludeFileNamePattern", job.exclude_file_name_pattern),
@@ -124,6 +121,19 @@ def _spec(job: JobSpec, body: dict[str, Any]) -> PushSpec:
         error_rate=extra.error_rate,
         body=mask({k: v for k, v in body.items() if k != "authToken"}),
     )
+
+
+def _check_extra(extra: ExtraConfigs) -> None:
+    if (extra.segment_target_rows or 0) < 0:
+        raise _bad(
+            f"{_EXTRA}.segmentTargetRows", "must be a whole number from 0 on", "Leave it out for one segment per file."
+        )
+    if extra.error_rate is not None and not 0 <= extra.error_rate <= 1:
+        raise _bad(
+            f"{_EXTRA}.errorRate",
+            "must be a number from 0 to 1",
+            "0.01 lets one row in a hundred be bad; it is left out.",
+        )
 
 
 def _extra(job: JobSpec) -> ExtraConfigs:
@@ -185,10 +195,25 @@ def _input_dir(job: JobSpec) -> str:
     text = _name("inputDirURI", job.input_dir)
     if not text:
         raise _bad("inputDirURI", "is missing", "Name the folder with the input files.")
+    if is_remote(text):
+        return str(parse_folder_uri(text))
     parts = urlsplit(text)
     if parts.scheme not in ("", "file") or parts.netloc:
         raise _bad("inputDirURI", f"'{text}' is no local folder", "Give a path or a file:// URL.")
     return unquote(parts.path) if parts.scheme else text
+
+
+def _file_system(job: JobSpec) -> dict[str, str]:
+    """Of the input's scheme, from ``pinotFSSpecs``. A specification is stored, so it may not hold secrets."""
+    scheme, found, _ = (job.input_dir or "").partition("://")
+    given = from_pinot_fs_specs(job.pinot_fs_specs, scheme) if found and is_remote(str(job.input_dir)) else {}
+    if read_file_system(given).has_secrets:
+        raise _bad(
+            "pinotFSSpecs.configs",
+            "holds a secret, which would be stored with the push",
+            "Name a login that the administrator keeps (configs.login), or have the workers' environment hold it.",
+        )
+    return given
 
 
 def _pattern(path: str, given: str | None) -> str | None:

@@ -13,10 +13,10 @@ from segments.errors import Forbidden, InvalidInput, NotFound
 
 
 class LocalFiles:
-    """Files below ``roots``; without roots, anywhere."""
+    """Files below ``roots``; unless it ``is_closed``, anywhere."""
 
-    def __init__(self, roots: Sequence[str]) -> None:
-        self._roots = [Path(r).resolve() for r in roots]
+    def __init__(self, roots: Sequence[str], *, is_closed: bool = True) -> None:
+        self._roots, self._is_closed = [Path(r).resolve() for r in roots], is_closed
 
     def folder(self, given: str) -> str:
         """The folder, symbolic links resolved; a relative one is searched for below each root.
@@ -75,7 +75,7 @@ class LocalFiles:
         return opened
 
     def _is_inside(self, place: Path) -> bool:
-        return not self._roots or any(place.is_relative_to(r) for r in self._roots)
+        return not self._is_closed or any(place.is_relative_to(r) for r in self._roots)
 
 
 def _raise_unlisted(error: OSError) -> None:

@@ -6,35 +6,56 @@ Every call is bounded in time: one that takes longer raises Unavailable, and its
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, TypeVar
+from typing import Final, Protocol
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
 from segments.domain.push.push_plan import InputFile
+from segments.domain.push.store_uri import is_remote, parse_file_uri
 from segments.errors import InvalidInput, NotFound, StateConflict
 from segments.gateways.deep_store.bounded_calls import BoundedCalls
 from segments.gateways.deep_store.bounded_files import CALL_S
 from segments.gateways.input_files.access import FileAccess
-from segments.gateways.input_files.bounded_reader import BoundedReader, as_arrow_file
+from segments.gateways.input_files.bounded_reader import BoundedReader, Readable, as_arrow_file
 from segments.gateways.input_files.choice import Choice
 from segments.gateways.input_files.local_files import LocalFiles
+from segments.gateways.input_files.remote_files import RemoteFiles
 
-T = TypeVar("T")
 #: A listing grows with the number of files: it may take so many times as long as another call.
 _LONG: Final = 10
 
 
+class _Files(Protocol):
+    """One file system, without a bound on time."""
+
+    def folder(self, given: str) -> str: ...
+
+    def walk(self, folder: str, *, recursive: bool) -> Iterator[InputFile]: ...
+
+    def stat(self, path: str) -> InputFile: ...
+
+    def open(self, path: str) -> Readable: ...
+
+
+@dataclass(frozen=True)
+class _Bounded:
+    files: _Files
+    calls: BoundedCalls
+
+
 class InputSource:
-    """Input files that ``access`` allows. Safe between threads and after a fork."""
+    """Input files that ``access`` allows. Safe between threads."""
 
     def __init__(self, access: FileAccess, timeout_s: float = CALL_S) -> None:
         """``timeout_s``: seconds for one small call."""
         self.access, self._timeout_s = access, timeout_s
-        self._local = LocalFiles(access.roots)
-        self._calls = BoundedCalls("The input folder", lambda: [os.path.exists(r) for r in access.roots or ("/",)])
+        self._opened: dict[str, _Bounded] = {}
+        self._lock, self._process = threading.Lock(), os.getpid()
 
     def folder(self, given: str) -> str:
         """The checked name of a folder to list: ``given`` is a path, absolute or below a root, or a URI.
@@ -42,24 +63,28 @@ class InputSource:
         Raises Forbidden for one outside the roots, NotFound for one that is not there, InvalidInput for an address of
         an unknown kind, Unavailable.
         """
-        path = _local_path(given)
-        return self._run(lambda: self._local.folder(path))
+        path = _name(given)
+        files, calls = self._of(path)
+        return calls.run(lambda: files.folder(path), self._timeout_s)
 
     def list(self, folder: str, choice: Choice) -> list[InputFile]:
-        """Files below a folder (from ``folder``) that ``choice`` takes, sorted by path; [] when there are none.
+        """Files below a folder (from ``folder``) that ``choice`` takes, sorted by path, without etags; [] when there
+        are none.
 
         Raises InvalidInput for a pattern that is none or a folder that can not be listed, PayloadTooLarge for too many
         files, Unavailable.
         """
-        path = _local_path(folder)
-        return self._run(
-            lambda: choice.chosen(path, self._local.walk(path, recursive=choice.recursive)), self._timeout_s * _LONG
+        path = _name(folder)
+        files, calls = self._of(path)
+        return calls.run(
+            lambda: choice.chosen(path, files.walk(path, recursive=choice.recursive)), self._timeout_s * _LONG
         )
 
     def stat(self, path: str) -> InputFile:
         """A file as it is now. Raises NotFound when it is gone, InvalidInput when it can not be read, Unavailable."""
+        files, calls = self._of(path)
         try:
-            return self._run(lambda: self._local.stat(_local_path(path)))
+            return calls.run(lambda: files.stat(path), self._timeout_s)
         except OSError as error:
             raise _unreadable(path, error) from error
 
@@ -67,26 +92,48 @@ class InputSource:
         """A file for reading at any place. Raises NotFound, InvalidInput, Forbidden when it now lies outside the roots,
         Unavailable; reading it raises OSError and Unavailable.
         """
+        files, calls = self._of(path)
         try:
-            file = self._run(lambda: self._local.open(_local_path(path)))
+            file = calls.run(lambda: files.open(path), self._timeout_s)
         except OSError as error:
             raise _unreadable(path, error) from error
-        return as_arrow_file(BoundedReader(file, self._run))
+        return as_arrow_file(BoundedReader(file, lambda work: calls.run(work, self._timeout_s)))
 
-    def check_unchanged(self, file: InputFile) -> None:
-        """Raises StateConflict naming the file when it is gone or no longer the one that was listed."""
+    def check_unchanged(self, file: InputFile) -> InputFile:
+        """The file as it is now. Raises StateConflict naming it when it is gone or no longer the one
+        that was listed.
+        """
         try:
             now = self.stat(file.path)
         except NotFound as error:
             raise StateConflict(f"Input file '{file.path}' is gone.", remedy="Restore it and push again.") from error
-        if now != file:
+        if not now.is_same(file):
             raise StateConflict(
                 f"Input file '{file.path}' changed during the push ({file.size} bytes then, {now.size} now).",
                 remedy="Push again when nothing writes to it.",
             )
+        return now
 
-    def _run(self, work: Callable[[], T], seconds: float | None = None) -> T:
-        return self._calls.run(work, self._timeout_s if seconds is None else seconds)
+    def _of(self, path: str) -> tuple[_Files, BoundedCalls]:
+        """The file system of a path, and what runs its calls. Raises InvalidInput."""
+        place = str(parse_file_uri(path).below("")) if is_remote(path) else ""
+        with self._lock:
+            if self._process != os.getpid():  # connections of an object store do not come along into a fork
+                self._opened, self._process = {}, os.getpid()
+            found = self._opened.get(place)
+            if found is None:
+                found = self._opened[place] = self._remote(place) if place else self._local()
+        return found.files, found.calls
+
+    def _local(self) -> _Bounded:
+        roots = [r for r in self.access.roots if not is_remote(r)]
+        calls = BoundedCalls("The input folder", lambda: [os.path.exists(r) for r in roots or ("/",)])
+        return _Bounded(LocalFiles(roots, is_closed=not self.access.is_open), calls)
+
+    def _remote(self, place: str) -> _Bounded:
+        roots = [r for r in self.access.roots if is_remote(r)]
+        files = RemoteFiles(parse_file_uri(place), roots, dict(self.access.login), is_closed=not self.access.is_open)
+        return _Bounded(files, BoundedCalls(f"The input store {place}", files.ping))
 
 
 @lru_cache(maxsize=64)
@@ -96,15 +143,15 @@ def input_source(access: FileAccess) -> InputSource:
 
 
 #: Files by paths that come from a list that was made within the roots.
-ANYWHERE: Final = input_source(FileAccess())
+ANYWHERE: Final = input_source(FileAccess(is_open=True))
 
 
-def _local_path(given: str) -> str:
-    """A path, or the one of a ``file:`` URI. Raises InvalidInput for other URIs."""
-    if given.startswith("/") or ("://" not in given and not given.startswith("file:")):
+def _name(given: str) -> str:
+    """An address, or a path, or the path of a ``file:`` URI. Raises InvalidInput."""
+    if is_remote(given) or given.startswith("/") or not given.startswith("file:"):
         return given
     parts = urlsplit(given)
-    if parts.scheme != "file" or parts.netloc:
+    if parts.netloc:
         raise InvalidInput(
             f"'{given}' is no local folder.", remedy="Give a path or a file:// URL.", field="inputDirURI"
         )

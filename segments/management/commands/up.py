@@ -10,7 +10,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from segments.errors import PinotAdminError
+from segments.domain.push.store_uri import is_remote, parse_folder_uri, split_roots
+from segments.errors import InvalidInput, PinotAdminError
 from segments.processes.machine import storage
 from segments.processes.machine.storage import checked_storage
 from segments.processes.plan import PROJECT, Options
@@ -38,14 +39,22 @@ def _given_port(value: int | None) -> int | None:
         raise CommandError(f"PINOTADMIN_PORT must be a port from 0 to 65535, not {text[:40]!r}.") from error
 
 
-def _input_roots(options: list[Path]) -> tuple[Path, ...]:
-    """The folders of the options and of PINOTADMIN_INPUT_ROOTS. CommandError for one that is none."""
-    named = [Path(text) for text in os.environ.get("PINOTADMIN_INPUT_ROOTS", "").split(os.pathsep) if text]
-    for source, roots in (("--input-root", options), ("PINOTADMIN_INPUT_ROOTS:", named)):
-        for root in roots:
-            if not root.is_dir():
-                raise CommandError(f"{source} {root.absolute()} is no folder.")
-    return tuple(dict.fromkeys(root.absolute() for root in (*options, *named)))
+def _input_roots(options: list[str]) -> tuple[Path | str, ...]:
+    """The folders and addresses of the options and of PINOTADMIN_INPUT_ROOTS. CommandError for one that is none."""
+    named = split_roots(os.environ.get("PINOTADMIN_INPUT_ROOTS", ""))
+    found = [_input_root("--input-root", text) for text in options]
+    return tuple(dict.fromkeys(found + [_input_root("PINOTADMIN_INPUT_ROOTS:", text) for text in named]))
+
+
+def _input_root(source: str, text: str) -> Path | str:
+    if is_remote(text):
+        try:
+            return str(parse_folder_uri(text))
+        except InvalidInput as error:
+            raise CommandError(f"{source} {error}") from error
+    if not Path(text).is_dir():
+        raise CommandError(f"{source} {Path(text).absolute()} is no folder.")
+    return Path(text).absolute()
 
 
 def _server_count(text: str) -> int:
@@ -95,8 +104,8 @@ class Command(BaseCommand):
         )
         parser.add_argument("--demo", action="store_true", help="fill the cluster with the demo once it is healthy")
         parser.add_argument(
-            "--input-root", type=Path, action="append", default=[], metavar="DIR",
-            help="a folder that pushes may read, besides those of PINOTADMIN_INPUT_ROOTS; repeat",
+            "--input-root", action="append", default=[], metavar="DIR",
+            help="folder or address (s3://bucket/a) that pushes may read, besides PINOTADMIN_INPUT_ROOTS; repeat",
         )  # fmt: skip
 
         parser.add_argument(

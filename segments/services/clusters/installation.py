@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from segments.gateways.input_files.rules import InputRules
 from segments.models import Cluster
 from segments.services.clusters.cluster_check import ClusterCheck
 from segments.services.core.context import Limits
@@ -29,6 +30,8 @@ class Installation:
     check: Callable[[Cluster, Path, Mapping[str, str] | None], ClusterCheck]
     #: The workers' queue for what is to run on the cluster of a name.
     queue: Callable[[str], TaskQueue]
+    #: Where input files are read, and as whom.
+    inputs: InputRules
 
 
 _installation: list[Callable[[], Installation]] = []

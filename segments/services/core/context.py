@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from segments.domain.realtime.streams.kafka_settings import check_client
+from segments.gateways.input_files.rules import InputRules
 from segments.gateways.timer import TIMER, Timer
 from segments.services.jobs.queue import NoQueue, TaskQueue
 from segments.services.upkeep.segment_record_cache import SegmentRecordCache
@@ -102,6 +103,8 @@ class Context:
     snapshots: Callable[[str], AbstractContextManager[SnapshotReader]] | None = None
     #: The broker of this process; None in processes without one.
     local_broker: Callable[[], LocalBroker | None] = lambda: None
+    #: Where input files are read, and as whom.
+    inputs: InputRules = field(default_factory=InputRules)
     #: What passes of this process have read of segments that are committed and kept.
     segment_record_cache: SegmentRecordCache = field(default_factory=SegmentRecordCache)
 

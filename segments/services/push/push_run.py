@@ -230,6 +230,7 @@ class _Run:
             plan["start_ms"],
             plan["fail_on_empty"],
             plan.get("error_rate", 0.0),
+            self._access(),
         )
         try:
             self.builder.build(job, still_to_build(self.parts, self.built), self.on_built, self.on_failed)
@@ -245,6 +246,16 @@ class _Run:
             raise InvalidInput(
                 f"Two input files give segment name '{twice[0]}'.", remedy="Change segmentNameGeneratorSpec."
             )
+
+    def _access(self) -> dict[str, Any]:
+        """How executors read the input: by the settings and logins as they are now; where no roots are set, as listed.
+        Plans of earlier versions have local files only.
+        """
+        plan = self.push.plan
+        if not self.ctx.inputs.roots:
+            return {}
+        access = self.ctx.inputs.access(plan.get("input_dir", "/"), plan.get("file_system", {}), table=self.table.raw)
+        return access.to_json()
 
     def _is_past_building(self) -> bool:
         """After a lost reply of the very last step nothing is staged any more, and nothing needs to be."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from django.conf import settings
@@ -19,7 +20,6 @@ from segments.domain.tables.secret_masks import mask
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput, NotFound, StateConflict, TooManyRequests
 from segments.gateways.deep_store.no_deep_store import REMEDY
-from segments.gateways.input_files.access import FileAccess
 from segments.gateways.input_files.choice import Choice
 from segments.gateways.input_files.source import input_source
 from segments.models import Push
@@ -69,7 +69,7 @@ def create_push(
     config = read_table_config(ctx, wanted.table)
     schema = _read_schema(ctx, wanted.table.raw)
     _check_supported(config, schema)
-    files = _input_files(wanted, roots)
+    files = _input_files(ctx, wanted, roots)
     check_quota(ctx, config, 0)
     push_id = uuid.uuid4()
     plan = {
@@ -86,9 +86,10 @@ def create_push(
     return push
 
 
-def _input_files(spec: PushSpec, roots: Sequence[str]) -> list[InputFile]:
+def _input_files(ctx: Context, spec: PushSpec, roots: Sequence[str]) -> list[InputFile]:
     """Raises NotFound when no file matches."""
-    source = input_source(FileAccess(tuple(roots)))
+    rules = replace(ctx.inputs, roots=tuple(roots))
+    source = input_source(rules.access(spec.input_dir, spec.file_system, table=spec.table.raw))
     folder = source.folder(spec.input_dir)
     choice = Choice(spec.recursive, spec.include, spec.exclude)
     found = source.list(folder, choice)
@@ -204,6 +205,8 @@ def _plan(
         "target_rows": spec.target_rows,
         "fail_on_empty": spec.fail_on_empty,
         "error_rate": _error_rate(spec, config),
+        "input_dir": spec.input_dir,
+        "file_system": dict(spec.file_system),
         "files": [f.__dict__ for f in files],
         "parts": [] if spec.target_rows else [p.to_json() for p in parts_by_file(files)],
     }

@@ -52,6 +52,7 @@ class PinotClusterContext:
             controller_url=str(row.controller_urls[0]),
             limits=installation.limits,
             queue=installation.queue(row.name),
+            inputs=installation.inputs,
             engine=pinot_engine(
                 self.controller,
                 PinotBroker(self._broker, "/query/sql") if self._broker else PinotBroker(self.controller),
