@@ -82,7 +82,7 @@ def test_json_and_values_give_the_same_as_yaml() -> None:
         (("orders_OFFLINE", "orders_REALTIME"), r"Only OFFLINE tables|'orders_REALTIME' is a REALTIME table"),
         (
             ("file:///data/my%20files", "ftp://bucket/in"),
-            r"'inputDirURI' 'ftp://bucket/in' is no address of a folder.*. \(line 5\)",
+            r"'ftp://bucket/in' is no address of a folder.*\(line 5\)",
         ),
         (("glob:**/*.csv", "**/*.csv"), r"'includeFileNamePattern' .* is no file name pattern"),
         (("glob:**/*.csv", "regex:(("), "is no file name pattern"),
