@@ -1,0 +1,149 @@
+"""Files appear, change, vanish and can not be read, triggers come, runners die at any write: queries always see exactly
+one finished listing of the folder, and once nothing fails any more, that of the folder as it is.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+
+from segments.domain.ingestion.session import FileState, SessionState
+from segments.errors import InvalidInput
+from segments.services.ingestion import sessions
+from segments.services.ingestion.manifest import read_manifest
+from tests.ingestion.ingesting import SWAP, SYNC, IngestionWorld
+from tests.ingestion.test_interruptions import cutting, session_and_run
+from tests.push.test_interruptions import Cut, Killed
+from tests.services.world import TABLE
+
+pytestmark = pytest.mark.django_db
+
+_NAMES = st.sampled_from(["F1", "F2", "F3", "F4"])
+_DUE = st.one_of(st.none(), st.integers(1, 45))
+
+
+class FolderAndTable(RuleBasedStateMachine):
+    """``rows_of`` is what each version of a file holds; ``shown`` the version of each file that queries see."""
+
+    keys: dict[str, str] = SYNC
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._temporary = tempfile.TemporaryDirectory()
+        self.world = IngestionWorld(Path(self._temporary.name), {**self.keys, "consistentPushMaxRetries": "2"})
+        self.rows_of: dict[tuple[str, int], int] = {}
+        self.folder: dict[str, tuple[int, bool]] = {}
+        self.shown: dict[str, int] = {}
+        self.finished: set[str] = set()
+
+    def teardown(self) -> None:
+        try:
+            self._everything_is_mended()
+        finally:
+            self._temporary.cleanup()
+
+    @initialize()
+    def first_file(self) -> None:
+        self.put("F1", 3, is_bad=False)
+
+    @rule(name=_NAMES, rows=st.integers(1, 9), is_bad=st.booleans())
+    def put(self, name: str, rows: int, is_bad: bool) -> None:
+        mtime = self.world.put(name, rows, bad=is_bad).stat().st_mtime_ns
+        self.rows_of[name, mtime] = rows
+        self.folder[name] = (mtime, is_bad)
+
+    @rule(name=_NAMES)
+    def delete(self, name: str) -> None:
+        if self.folder.pop(name, None):
+            (self.world.folder / name).unlink()
+
+    @rule(due=_DUE)
+    def trigger(self, due: int | None) -> None:
+        """A trigger and its run; the process dies at write ``due``, if it comes so far."""
+        self.world.now += 600_000
+        self._attempt(due, lambda ctx: session_and_run(self.world, ctx))
+
+    @rule(due=_DUE)
+    def resume(self, due: int | None) -> None:
+        """The pass finds what nobody works on, and a worker takes it up."""
+        self.world.now += 30_000
+        if sessions.resume_lost(self.world.ctx):
+            self._attempt(due, lambda ctx: self.world.work(ctx, owner=f"worker {self.world.now}"))
+
+    @invariant()
+    def queries_see_one_finished_listing(self) -> None:
+        session = sessions.current(self.world.ctx, TABLE)
+        if session is not None and session.state is SessionState.DONE and session.id not in self.finished:
+            self._finished(session)
+        known = sum(self.rows_of[version] for version in self.shown.items())
+        after_switch = session is not None and session.state is SessionState.SWITCH
+        assert self.world.vis == known or (after_switch and self.world.vis == self._staged(session))
+
+    def _finished(self, session: Any) -> None:
+        self.finished.add(session.id)
+        self.shown = self._after(session)
+
+    def _after(self, session: Any) -> dict[str, int]:
+        """The listing that the session shows at its end."""
+        manifest = read_manifest(self.world.ctx, session)
+        done = {
+            Path(f.uri).name: f.fingerprint.mtime_ns
+            for f in manifest.files
+            if f.state in (FileState.DONE, FileState.BUILT)
+        }
+        gone = {Path(uri).name for uri in manifest.vanished}
+        before = {} if session.swap else {n: v for n, v in self.shown.items() if n not in gone}
+        return {**before, **done}
+
+    def _staged(self, session: Any) -> int:
+        return sum(self.rows_of[version] for version in self._after(session).items())
+
+    def _attempt(self, due: int | None, act: Any) -> None:
+        try:
+            act(cutting(self.world, Cut(due)))
+        except Killed:
+            pass
+        except InvalidInput:
+            assert not self.folder
+
+    def _everything_is_mended(self) -> None:
+        self.put("F1", 4, is_bad=False)
+        for name, (_, is_bad) in list(self.folder.items()):
+            if is_bad:
+                self.put(name, 5, is_bad=False)
+        for _ in range(6):
+            self.resume(None)
+            self.trigger(None)
+            self.queries_see_one_finished_listing()
+        self.world.now += 600_000
+        assert self.world.trigger().session_id is None
+        assert self.world.vis == sum(self.rows_of[n, mtime] for n, (mtime, _) in self.folder.items())
+
+
+class Swapping(FolderAndTable):
+    """The same with whole-table swaps."""
+
+    keys = SWAP
+
+
+@pytest.mark.parametrize("machine", [FolderAndTable, Swapping], ids=["sync", "swap"])
+def test_queries_see_exactly_one_finished_listing_whatever_happens(
+    machine: type[FolderAndTable], settings_of_django: None
+) -> None:
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=12, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )
+
+
+@pytest.fixture(name="settings_of_django")
+def _roots(settings: Any) -> None:
+    settings.INPUT_ROOTS = [tempfile.gettempdir()]
