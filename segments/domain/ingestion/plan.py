@@ -117,6 +117,7 @@ def replaced_segments(
     uris = [*(f.uri for f in files if f.state is FileState.BUILT), *gone] if replaces else list(gone)
     _check_not_merged(task, uris, registry, visible)
     old = {s for uri in uris if uri in registry for s in registry[uri].segments}
+    _check_not_shared(old, uris, registry)
     return tuple(sorted(old & visible.segments.keys()))
 
 
@@ -183,6 +184,18 @@ def _check_not_merged(task: IngestionTask, uris: Collection[str], registry: Regi
             f"Rows of changed or deleted files were merged into other segments: {_some(merged)} are gone.",
             remedy="Set consistentPushSwapEnabled to true for one run: it replaces the whole table.",
             segments=merged[:100],
+        )
+
+
+def _check_not_shared(old: Set[str], uris: Collection[str], registry: Registry) -> None:
+    """A segment that holds rows of other files, too, can not go with some of them."""
+    going = set(uris)
+    shared = sorted({s for uri, file in registry.items() if uri not in going for s in file.segments if s in old})
+    if shared:
+        raise StateConflict(
+            f"Segments of changed or deleted files hold rows of other files, too: {_some(shared)}.",
+            remedy="Set consistentPushSwapEnabled to true for one run: it replaces the whole table.",
+            segments=shared[:100],
         )
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
 from segments.domain.ingestion.session import OPEN, FileRecord, FileState
-from segments.domain.push.push_plan import InputFile, Part, Piece
+from segments.domain.ingestion.task_config import IngestionMode, ModifiedFilePolicy
+from segments.domain.push.parts_by_size import USUAL_BYTES, parts_by_size
+from segments.domain.push.push_plan import InputFile, Part
 from segments.domain.segments.segment_names import session_rule
 from segments.domain.tables.secret_masks import mask
 from segments.secret_texts import mask_text
@@ -44,15 +47,16 @@ class Reading:
         self._held, self._setup, self._builder, self._shown = held, setup, builder, shown
         self._changed: dict[str, FileRecord] = {}
         self._saved_at = held.ctx.timer.seconds()
-        self._by_ordinal: dict[int, FileRecord] = {}
+        self._running: dict[str, FileRecord] = {}
+        self._uris: dict[int, list[str]] = {}
+        self._parts: dict[int, Built] = {}
 
     def read(self) -> None:
         """Read what is open, in batches of at most as many files as the task allows at once."""
         self._take_staged()
         while batch := self._next_batch():
-            self._plan(batch)
-            parts = [self._part(f) for f in self._held.manifest.files if f.state is FileState.RUNNING]
-            self._by_ordinal = {n: f for f in self._held.manifest.files if f.state in OPEN for n in f.ordinals}
+            parts = self._plan(batch)
+            self._know_running()
             try:
                 self._builder.build(self._job(), parts, self._on_built, self._on_failed)
             finally:
@@ -60,40 +64,54 @@ class Reading:
 
     def _take_staged(self) -> None:
         """Parts that an earlier attempt of this run staged are not built again."""
-        running = {n: f for f in self._held.manifest.files if f.state is FileState.RUNNING for n in f.ordinals}
-        if not running:
+        self._know_running()
+        if not self._uris:
             return
-        notes = [b for b in read_notes(self._held.ctx.deep_store, self._held.session.id) if b.ordinal in running]
-        there = [b for b in notes if is_there(self._held.ctx, self._held.table, self._held.session.id, b)]
-        self._by_ordinal = running
-        self._on_built([b for b in there if b.name])
+        held = self._held
+        notes = [b for b in read_notes(held.ctx.deep_store, held.session.id) if b.ordinal in self._uris and b.name]
+        self._on_built([b for b in notes if is_there(held.ctx, held.table, held.session.id, b)])
         self._save(now=True)
+
+    def _know_running(self) -> None:
+        self._parts, self._uris = {}, {}
+        self._running = {f.uri: f for f in self._held.manifest.files if f.state is FileState.RUNNING}
+        for file in self._running.values():
+            for ordinal in file.ordinals:
+                self._uris.setdefault(ordinal, []).append(file.uri)
 
     def _next_batch(self) -> list[FileRecord]:
         waiting = [f for f in self._held.manifest.files if f.state in OPEN]
         most = self._setup.task.max_tasks
         return waiting[:most] if most else waiting
 
-    def _plan(self, batch: Sequence[FileRecord]) -> None:
-        """Number the parts of these files; nothing is built before that is on record."""
-        manifest = self._held.manifest
-        numbers = iter(range(manifest.next_ordinal, manifest.next_ordinal + len(batch)))
+    def _plan(self, batch: Sequence[FileRecord]) -> list[Part]:
+        """Cut these files into parts and number them; nothing is built before that is on record."""
+        manifest, task = self._held.manifest, self._setup.task
+        inputs = [_input_file(f) for f in batch]
+        target, most = task.max_bytes or USUAL_BYTES, self._most_files()
+        parts, ordinals = [], defaultdict[str, list[int]](list)
+        for number, part in enumerate(parts_by_size(inputs, task.input_format, target, most_files=most)):
+            first, ordinal = part.pieces[0].file.path, manifest.next_ordinal + number
+            parts.append(Part(ordinal, len(ordinals[first]), part.pieces))
+            for uri in {piece.file.path for piece in part.pieces}:
+                ordinals[uri].append(ordinal)
         running = [
-            replace(f, state=FileState.RUNNING, ordinals=(next(numbers),), attempts=f.attempts + 1) for f in batch
+            replace(f, state=FileState.RUNNING, ordinals=tuple(ordinals[f.uri]), attempts=f.attempts + 1) for f in batch
         ]
-        others = {f.uri for f in running}
-        waiting = [
-            replace(f, state=FileState.PENDING)
+        left = [
+            replace(f, state=FileState.PENDING, ordinals=())
             for f in manifest.files
-            if f.state is FileState.RUNNING and f.uri not in others
+            if f.state is FileState.RUNNING and f.uri not in ordinals
         ]
-        planned = with_files(manifest, [*running, *waiting])
-        self._held.save(replace(planned, next_ordinal=manifest.next_ordinal + len(batch)))
+        planned = with_files(manifest, [*running, *left])
+        self._held.save(replace(planned, next_ordinal=manifest.next_ordinal + len(parts)))
+        return parts
 
-    def _part(self, file: FileRecord) -> Part:
-        print_ = file.fingerprint
-        piece = Piece(InputFile(file.uri, print_.size, print_.mtime_ns, print_.etag))
-        return Part(file.ordinals[0], 0, (piece,))
+    def _most_files(self) -> int:
+        """Files that share a segment: one, unless the task allows more and no single file is ever replaced."""
+        task = self._setup.task
+        adds = task.mode is IngestionMode.APPEND and task.modified_file_policy is not ModifiedFilePolicy.REPLACE
+        return max(task.max_files, 1) if self._shown is None and (task.swap or adds) else 1
 
     def _job(self) -> BuildJob:
         held, setup = self._held, self._setup
@@ -114,33 +132,50 @@ class Reading:
 
     def _on_built(self, built: list[Built]) -> None:
         self._held.check()
-        fresh = [self._built(self._by_ordinal[b.ordinal], b) for b in built if b.ordinal in self._by_ordinal]
+        self._parts.update({b.ordinal: b for b in built if b.ordinal in self._uris})
+        uris = dict.fromkeys(uri for b in built for uri in self._uris.get(b.ordinal, ()))
+        fresh = [self._built(f) for uri in uris if (f := self._running.get(uri)) is not None and self._is_whole(f)]
+        for file in fresh:
+            del self._running[file.uri]
         if fresh and self._shown is not None:
-            self._shown(fresh)
-            fresh = [replace(f, state=FileState.DONE) for f in fresh]
+            self._shown([f for f in fresh if f.state is FileState.BUILT])
+            fresh = [replace(f, state=FileState.DONE) if f.state is FileState.BUILT else f for f in fresh]
         self._changed.update({f.uri: f for f in fresh})
         self._save()
 
-    def _built(self, file: FileRecord, one: Built) -> FileRecord:
-        if not one.name:
+    def _is_whole(self, file: FileRecord) -> bool:
+        return all(ordinal in self._parts for ordinal in file.ordinals)
+
+    def _built(self, file: FileRecord) -> FileRecord:
+        """A staged file. Rows of a segment that several files share count with the first of them."""
+        parts = [self._parts[n] for n in file.ordinals]
+        if not all(p.name for p in parts):
             error = "It has rows that can not be read."
             return replace(file, state=FileState.FAILED, error=error, ordinals=())
+        own = [p for p in parts if self._uris[p.ordinal][0] == file.uri]
         return replace(
-            file, state=FileState.BUILT, segments=(one.name,), rows=one.rows, bytes=one.size_bytes,
-            bad_rows=_bad_rows(one.report), error="", line=None,
+            file, state=FileState.BUILT, segments=tuple(p.name for p in parts), rows=sum(p.rows for p in own),
+            bytes=sum(p.size_bytes for p in own), bad_rows=sum(_bad_rows(p.report) for p in own), error="", line=None,
         )  # fmt: skip
 
     def _on_failed(self, failed: list[Failed]) -> None:
+        """The file at fault fails; others that share its segment are read again without it."""
         self._held.check()
         for one in failed:
-            file = self._by_ordinal.get(one.ordinal)
-            if file is None:
-                continue
-            skips = self._setup.task.skip_unreadable and not one.is_changed and one.line is None
-            state = FileState.SKIPPED if skips else FileState.FAILED
-            error = mask_text(f"{one.error} {one.remedy}".strip())[:_LONGEST_ERROR]
-            self._changed[file.uri] = replace(file, state=state, error=error, line=one.line, ordinals=())
+            uris = self._uris.get(one.ordinal, [])
+            at_fault = one.file if one.file in uris else None
+            for file in [self._running.pop(uri) for uri in uris if uri in self._running]:
+                if at_fault in (None, file.uri):
+                    self._changed[file.uri] = self._failed(file, one)
+                else:
+                    self._changed[file.uri] = replace(file, state=FileState.PENDING, ordinals=())
         self._save()
+
+    def _failed(self, file: FileRecord, one: Failed) -> FileRecord:
+        skips = self._setup.task.skip_unreadable and not one.is_changed and one.line is None
+        state = FileState.SKIPPED if skips else FileState.FAILED
+        error = mask_text(f"{one.error} {one.remedy}".strip())[:_LONGEST_ERROR]
+        return replace(file, state=state, error=error, line=one.line, ordinals=())
 
     def _save(self, *, now: bool = False) -> None:
         clock = self._held.ctx.timer.seconds()
@@ -148,6 +183,11 @@ class Reading:
             changed, self._changed = list(self._changed.values()), {}
             self._held.save(with_files(self._held.manifest, changed))
             self._saved_at = self._held.ctx.timer.seconds()
+
+
+def _input_file(file: FileRecord) -> InputFile:
+    found = file.fingerprint
+    return InputFile(file.uri, found.size, found.mtime_ns, found.etag)
 
 
 def _bad_rows(report: dict[str, Any]) -> int:

@@ -11,7 +11,7 @@ from segments.domain.ingestion.registry import registry_after
 from segments.domain.ingestion.session import FileRecord, FileState, SessionState
 from segments.domain.push.push_plan import Step
 from segments.domain.tables.table_config import TableConfig
-from segments.errors import Unavailable
+from segments.errors import StateConflict, Unavailable
 from segments.gateways.deep_store.deepstore import STAGING
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
@@ -98,13 +98,28 @@ def begin_switch(held: HeldSession, setup: Setup) -> bool:
         again = [replace(f, state=FileState.PENDING, segments=(), ordinals=()) for f, _ in parts if f.uri in gone]
         held.save(with_files(held.manifest, again), state=SessionState.IN_PROGRESS)
         return False
+    _check_inside(setup, parts)
     registry = read_registry(held.ctx, read_task(held.ctx, held.table).registry_uri)
     visible = read_visible(held.ctx, held.table, times=setup.task.selector is not None)
     old = replaced_segments(setup.task, held.manifest.files, held.manifest.vanished, registry, visible)
-    new = tuple(one.name for _, one in parts if one is not None)
+    new = tuple(dict.fromkeys(one.name for _, one in parts if one is not None))
     manifest = replace(held.manifest, segments_from=old, segments_to=new)
     held.save(manifest, state=SessionState.SWITCH, entry_id=held.ctx.new_id(), started=False, error="")
     return True
+
+
+def _check_inside(setup: Setup, parts: Sequence[tuple[FileRecord, Built | None]]) -> None:
+    """New rows outside of a replaced time range would stand next to the old ones there. Raises StateConflict."""
+    selector = setup.task.selector
+    if selector is None or selector.from_ms is None or selector.until_ms is None:
+        return
+    for file, one in parts:
+        start, end = (one.info.start_time_ms, one.info.end_time_ms) if one is not None else (None, None)
+        if start is not None and end is not None and not selector.from_ms <= start <= end < selector.until_ms:
+            raise StateConflict(
+                f"File '{file.uri}' has rows outside of the replaced time range.",
+                remedy="Widen replaceFrom and replaceUntil, or take the file out of the folder.",
+            )
 
 
 def carry_out_switch(held: HeldSession, setup: Setup, actor: Actor) -> bool:
@@ -175,7 +190,7 @@ def _whole(held: HeldSession) -> list[Built] | None:
         held.save(with_files(held.manifest, again), state=SessionState.IN_PROGRESS)
         return None
     wanted = set(held.manifest.segments_to)
-    return [one for _, one in parts if one is not None and one.name in wanted]
+    return list({one.name: one for _, one in parts if one is not None and one.name in wanted}.values())
 
 
 def _is_shown(held: HeldSession) -> bool:

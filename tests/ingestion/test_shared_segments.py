@@ -1,0 +1,65 @@
+"""Files that share a segment because the task allows it, and what that means when one of them fails or goes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from segments.domain.ingestion.session import FileState, SessionState
+from tests.ingestion.ingesting import APPEND, SYNC, IngestionWorld
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def roots(settings: Any, tmp_path: Path) -> None:
+    settings.INPUT_ROOTS = [str(tmp_path)]
+
+
+def of_five(folder: Path, keys: dict[str, str], *, bad: str = "") -> IngestionWorld:
+    world = IngestionWorld(folder, {**keys, "taskMaxNumFiles": "3"})
+    for name in ("F1", "F2", "F3", "F4", "F5"):
+        world.put(name, 10, bad=name == bad)
+    world.go()
+    return world
+
+
+def test_five_files_are_two_segments(tmp_path: Path) -> None:
+    world = of_five(tmp_path, APPEND)
+    assert (len(world.visible), world.vis, world.session.rows, world.session.counts.done) == (2, 50, 50, 5)
+
+
+def test_a_bad_file_leaves_its_segment_and_the_others_are_read_without_it(tmp_path: Path) -> None:
+    world = of_five(tmp_path, APPEND, bad="F2")
+    assert world.session.state is SessionState.IN_PROGRESS
+    assert {n for n, s in world.states.items() if s is not FileState.BUILT} == {"F2"}
+    world.put("F2", 10)
+    world.builder.builds.clear()
+    world.go()
+    assert (world.vis, world.read) == (50, 1)
+
+
+def test_a_file_that_goes_before_the_retry_dissolves_its_segment(tmp_path: Path) -> None:
+    world = of_five(tmp_path, APPEND, bad="F5")
+    (world.folder / "F1").unlink()
+    world.put("F5", 10)
+    world.go()
+    assert (world.vis, world.session.state) == (40, SessionState.DONE)
+
+
+def test_a_synchronised_table_has_a_segment_for_each_file(tmp_path: Path) -> None:
+    world = of_five(tmp_path, SYNC)
+    assert len(world.visible) == 5
+
+
+def test_sync_refuses_to_take_a_file_out_of_a_shared_segment(tmp_path: Path) -> None:
+    world = of_five(tmp_path, APPEND)
+    world.configure(ingestionMode="SYNC")
+    world.put("F1", 11)
+    world.go()
+    assert (world.vis, "rows of other files" in world.session.error) == (50, True)
+    world.configure(consistentPushSwapEnabled="true")
+    world.go()
+    assert world.vis == 51
