@@ -8,7 +8,7 @@ CONFORMANCE ?= ../shared/conformance
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock advisories quickstart up test test-parts test-installations test-failed test-real lint conformance conformance-real chaos walks fuzz bench clean
+.PHONY: help install lock advisories quickstart up test test-parts test-installations test-failed test-real lint conformance conformance-real chaos campaign walks fuzz bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -112,6 +112,11 @@ chaos: $(VENV)/.dev ## Random kills: half an hour under a stream, 5 minutes of a
 	CHAOS_PAUSELESS=$${CHAOS_PAUSELESS:-1} CHAOS_SECONDS=$${CHAOS_SECONDS:-1800} \
 		HISTORY_SECONDS=$${HISTORY_SECONDS:-300} HANGING_SECONDS=$${HANGING_SECONDS:-600} \
 		$(BIN)/python -m pytest tests/chaos -s $(ARGS)
+
+campaign: $(VENV)/.dev ## 10,000 schedules of the completion protocol, standard and pauseless, from a seed that is printed (CAMPAIGN_SEED)
+	@seed=$${CAMPAIGN_SEED:-$$(date +%s)}; echo "CAMPAIGN_SEED=$$seed"; \
+		WALK_EXAMPLES=$${WALK_EXAMPLES:-10000} $(BIN)/python -m pytest --hypothesis-seed $$seed --timeout 0 \
+		tests/domain/completion/test_completion_walks.py $(ARGS)
 
 walks: $(VENV)/.dev ## Longer random walks through replacements, commits and a table's history, in memory (WALK_EXAMPLES, HISTORY_EXAMPLES)
 	WALK_EXAMPLES=$${WALK_EXAMPLES:-2000} HISTORY_EXAMPLES=$${HISTORY_EXAMPLES:-1000} $(BIN)/python -m pytest tests/faults tests/domain/completion $(ARGS)

@@ -46,7 +46,7 @@ class Walk(RuleBasedStateMachine):
 
     def deliver(self, message: Message) -> Answer:
         before, committed, started = self.stage.machine, self.stage.committed, self.stage.started
-        told = self.stage.say(message, self.now)
+        answer = self.stage.say(message, self.now)
         if committed is None and self.stage.committed is not None:
             assert before is not None
             assert (message.instance, message.offset) == (before.winner, before.winning)
@@ -56,15 +56,15 @@ class Walk(RuleBasedStateMachine):
             assert committed is not None or self.stage.machine is None or self.stage.machine.winning == started
         if committed is not None:
             assert self.stage.committed == committed
-        if told.status is Status.COMMIT_CONTINUE:
+        if answer.status is Status.COMMIT_CONTINUE:
             assert before is not None
             assert before.winner == message.instance
             assert before.winning == message.offset
-        if told.status is Status.KEEP:
+        if answer.status is Status.KEEP:
             assert message.offset in (self.stage.committed, started)
-        if told.status is Status.FAILED and before is not None:
+        if answer.status is Status.FAILED and before is not None:
             self.is_as_it_was(before)
-        return told
+        return answer
 
     def is_as_it_was(self, before: Machine) -> None:
         after = self.stage.machine
@@ -77,18 +77,18 @@ class Walk(RuleBasedStateMachine):
         self.sent.append(message)
         return self.deliver(message)
 
-    def act(self, server: int, told: Answer) -> None:
+    def act(self, server: int, answer: Answer) -> None:
         """What a server does with an answer."""
-        if told.status is Status.CATCH_UP and told.offset is not None:
-            self.offsets[server % self.replicas] = max(self.offsets[server % self.replicas], int(told.offset))
+        if answer.status is Status.CATCH_UP and answer.offset is not None:
+            self.offsets[server % self.replicas] = max(self.offsets[server % self.replicas], int(answer.offset))
 
     @rule(server=SERVERS, reason=st.sampled_from([None, "rowLimit", "timeLimit"]), is_lost=st.booleans())
     def report(self, server: int, reason: str | None, is_lost: bool) -> None:
-        told = self.send(
+        answer = self.send(
             Message(Kind.CONSUMED, self.name(server), at(self.offsets[server % self.replicas]), reason, session="x")
         )
         if not is_lost:
-            self.act(server, told)
+            self.act(server, answer)
 
     @rule(
         server=SERVERS,
@@ -176,16 +176,16 @@ class Walk(RuleBasedStateMachine):
 
     def polite(self, server: int) -> None:
         """One round of a server that follows the answer."""
-        told = self.deliver(Message(Kind.CONSUMED, self.name(server), at(self.offsets[server]), session="x"))
-        self.act(server, told)
-        if told.status is not Status.COMMIT:
+        answer = self.deliver(Message(Kind.CONSUMED, self.name(server), at(self.offsets[server]), session="x"))
+        self.act(server, answer)
+        if answer.status is not Status.COMMIT:
             return
         if (
             self.deliver(Message(Kind.COMMIT_START, self.name(server), at(self.offsets[server]))).status
             is Status.COMMIT_CONTINUE
         ):
-            told = self.deliver(Message(Kind.COMMIT_END, self.name(server), at(self.offsets[server])))
-            assert told.status is Status.COMMIT_SUCCESS
+            answer = self.deliver(Message(Kind.COMMIT_END, self.name(server), at(self.offsets[server])))
+            assert answer.status is Status.COMMIT_SUCCESS
 
 
 TestWalk = Walk.TestCase
