@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from segments.domain.realtime.llc_name import check_llc_table
 from segments.domain.realtime.repair.recovery_mode import check_mode
 from segments.domain.realtime.streams.stream_config import StreamConfig, stream_configs
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
+
+_AUTO_RESET: Final = "realtime.segment.offsetAutoReset.enable"
 
 
 def check_realtime(config: TableConfig) -> tuple[StreamConfig, ...]:
@@ -21,6 +25,22 @@ def check_realtime(config: TableConfig) -> tuple[StreamConfig, ...]:
     check_mode(config.streaming.disaster_recovery_mode, "ingestionConfig.streamIngestionConfig.disasterRecoveryMode")
     _check_pauseless(config, streams)
     return streams
+
+
+def check_skips_nothing(config: TableConfig) -> None:
+    """Refuse what would have rows skipped without a word, which no server of ours does (rule `lost-rows-are-reported`).
+
+    Thresholds of an automatic reset that is not enabled have no effect, as in Pinot. Raises InvalidInput.
+    """
+    asked = [s for s in stream_configs(config) if s.raw.get(_AUTO_RESET, "").strip().lower() == "true"]
+    handler = config.streaming.realtime_offset_auto_reset_handler_class
+    if asked or handler:
+        key = _AUTO_RESET if asked else "realtimeOffsetAutoResetHandlerClass"
+        raise InvalidInput(
+            f"'{key}' is not supported by this cluster: no rows of a stream are skipped automatically.",
+            remedy="Leave it out. To skip rows, pause the table and resume it with consumeFrom=largest or with "
+            "offsets; a dry run says how many are skipped.",
+        )
 
 
 def _check_pauseless(config: TableConfig, streams: tuple[StreamConfig, ...]) -> None:

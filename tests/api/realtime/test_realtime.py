@@ -224,6 +224,9 @@ def test_cluster_settings_are_set_and_removed(api: Api) -> None:
     assert api.call("post", "/cluster/configs", []).status_code == 400
 
 
+REDIS = {"streamType": "redis", "stream.redis.url": "redis://localhost:2/0"}
+
+
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
@@ -232,6 +235,10 @@ def test_cluster_settings_are_set_and_removed(api: Api) -> None:
         ({"streamType": "redis", "stream.redis.url": "redis://localhost:1/0?socket_timeout=x"}, "stream.redis.url"),
         ({"streamType": "redis", "stream.redis.url": "redis://localhost:1/0?unix_socket_path=/x"}, "stream.redis.url"),
         ({"streamType": "redis", "stream.redis.url": ["redis://localhost:1/0"]}, "stream.redis.url"),
+        (
+            {**REDIS, "realtime.segment.offsetAutoReset.enable": "true"},
+            "'realtime.segment.offsetAutoReset.enable' is not supported",
+        ),
     ],
 )
 def test_settings_that_no_stream_client_is_given_are_refused_by_name(

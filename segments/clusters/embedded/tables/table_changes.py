@@ -9,7 +9,7 @@ from segments.clusters.embedded.tables.broker_rows import broker_row
 from segments.domain.formats.recorded_change import recorded_change
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.realtime_plan import Changes
-from segments.domain.realtime.realtime_table import check_realtime
+from segments.domain.realtime.realtime_table import check_realtime, check_skips_nothing
 from segments.domain.realtime.streams import changed_streams
 from segments.domain.replacement.replacement_settings import replacement_settings
 from segments.domain.segments.archive import RECORDS
@@ -50,6 +50,7 @@ def validate_config(ctx: Context, config: TableConfig) -> Schema:
     if config.table.type == REALTIME:
         for stream in check_realtime(config):
             ctx.check_stream(stream)
+        check_skips_nothing(config)
     try:
         schema = read_schema(ctx, config.table.raw)
     except NotFound as error:
