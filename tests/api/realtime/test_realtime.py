@@ -15,6 +15,7 @@ from django.test import Client
 from segments import wiring
 from segments.domain.formats.znrecord import ZNRecord
 from segments.gateways.streams import check_stream, stream_access
+from segments.services.realtime.force_commit import read_jobs
 from segments.store import paths
 from tests.api.cluster import basic
 from tests.services.realtime_world import TABLE, RealtimeWorld
@@ -121,6 +122,14 @@ def test_a_force_commit_and_its_status(api: Api) -> None:
     assert isinstance(status["segmentsYetToBeCommitted"], list)
     assert isinstance(status["segmentsForceCommitted"], str)
     assert api.call("get", "/tables/forceCommitStatus/nobody").status_code == 404
+
+
+def test_the_batches_that_are_asked_for_are_those_of_the_job(api: Api) -> None:
+    """A pause has none: servers commit as soon as they see it in the ideal state."""
+    values = {"batchSize": "1", "batchStatusCheckIntervalSec": "7", "batchStatusCheckTimeoutSec": "30"}
+    assert api.call("post", "/tables/t/forceCommit", **values).status_code == 200
+    [job] = read_jobs(api.world.ctx)
+    assert (job.batch.size, job.batch.interval_s, job.batch.timeout_s) == (1, 7, 30)
 
 
 def test_partitions_and_chosen_offsets(api: Api) -> None:
