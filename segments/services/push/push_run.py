@@ -230,7 +230,7 @@ class _Run:
             plan["start_ms"],
             plan["fail_on_empty"],
             plan.get("error_rate", 0.0),
-            self._access(),
+            access=self._access(),
         )
         try:
             self.builder.build(job, still_to_build(self.parts, self.built), self.on_built, self.on_failed)
