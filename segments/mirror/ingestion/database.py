@@ -29,7 +29,7 @@ FILE_COLUMNS: Final = (
     "error",
     "line",
 )
-_ATTEMPT_COLUMNS: Final = ["task", "started_at", "ended_at", "files_ok", "files_failed", "log"]
+_ATTEMPT_COLUMNS: Final = ["task", "started_at", "ended_at", "files_ok", "files_failed"]
 #: Files in one short transaction, and seconds between two: others wait for SQLite's only writer.
 _PIECE: Final = 500
 _PAUSE_S: Final = 0.005
@@ -70,7 +70,8 @@ def load(table: Table, session_id: str) -> Written | None:
     if row is None:
         return None
     files = {f[0]: f for f in row.files.order_by().values_list(*FILE_COLUMNS)}
-    return Written(row.pk, {}, files)
+    runs = {run.pop("number"): run for run in map(dict, row.attempts.values("number", *_ATTEMPT_COLUMNS))}
+    return Written(row.pk, {}, files, runs)
 
 
 def write_session(table: Table, rows: SessionRows, before: Written | None) -> Written:
@@ -83,12 +84,14 @@ def write_session(table: Table, rows: SessionRows, before: Written | None) -> Wr
     files = before.files if rows.files is None else rows.files
     if files is not before.files:
         _write_files(before.pk, before.files, files)
-    values = {**before.values, **rows.values}  # counts of files stay as they were where these were not read
+    runs = {number: _with_end(run, before.attempts.get(number)) for number, run in rows.attempts.items()}
+    # Counts of files stay as they were where these were not read.
+    values = {**before.values, **rows.values, "seconds": sum(map(_seconds, runs.values()))}
     with transaction.atomic():
-        _write_attempts(before.pk, before.attempts, rows.attempts)
+        _write_attempts(before.pk, before.attempts, runs)
         if before.values != values:
             IngestionSession.objects.filter(pk=before.pk).update(**rows.values)
-    return Written(before.pk, values, files, rows.attempts)
+    return Written(before.pk, values, files, runs)
 
 
 def keep_history(table: Table, in_zookeeper: Iterable[str]) -> None:
@@ -125,6 +128,17 @@ def _write_attempts(
         IngestionAttempt.objects.bulk_create(
             changed, update_conflicts=True, unique_fields=["session", "number"], update_fields=_ATTEMPT_COLUMNS
         )
+
+
+def _with_end(run: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Records name the end of the last run only."""
+    known = before["ended_at"] if before is not None else None
+    return {**run, "ended_at": run["ended_at"] or known}
+
+
+def _seconds(run: Mapping[str, Any]) -> float:
+    began, ended = run["started_at"], run["ended_at"]
+    return max(0.0, (ended - began).total_seconds()) if began and ended else 0.0
 
 
 def _key(uri: str) -> str:

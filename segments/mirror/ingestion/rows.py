@@ -65,7 +65,7 @@ def _file_values(record: FileRecord) -> tuple[Any, ...]:
         record.state.value,
         list(record.segments),
         record.rows,
-        record.bytes or record.fingerprint.size,
+        record.fingerprint.size,
         record.attempts,
         mask_text(record.error)[:_LONGEST_ERROR],
         record.line,
@@ -79,14 +79,18 @@ def _fingerprint(found: Fingerprint) -> str:
 
 
 def _attempts(session: IngestionSession) -> dict[int, Mapping[str, Any]]:
+    """A run's end is on record as the last change of the session that it leaves; of earlier runs ``database`` keeps
+    what it has.
+    """
+    last = session.runs[-1].number if session.runs else None
+    ended_ms = None if session.task else session.end_ms or session.updated_ms
     return {
         run.number: {
             "task": run.task,
             "started_at": _time(run.start_ms),
-            "ended_at": None,
+            "ended_at": _time(ended_ms) if run.number == last else None,
             "files_ok": run.ok,
             "files_failed": run.failed,
-            "log": "",
         }
         for run in session.runs
     }

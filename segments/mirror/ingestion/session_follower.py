@@ -142,7 +142,7 @@ class SessionFollower:
         table = database.find_table(self._cluster, name)
         if table is None:
             return not sessions
-        for session in sorted(sessions, key=lambda s: s.start_ms):
+        for session in sorted(sessions, key=lambda s: (s.start_ms, s.id)):
             self._sync_session(table, session)
         kept = {session.id for session in sessions}
         for key in [k for k in self._written if k[0] == table.pk and k[1] not in kept]:
