@@ -12,7 +12,7 @@ from django.views import View
 
 from segments.api import audit, openapi_views, pushes, tokens
 from segments.api.clusters import brokers, cluster, cluster_tasks, clusters
-from segments.api.ingestion import sessions
+from segments.api.ingestion import actions, sessions
 from segments.api.queries import query
 from segments.api.realtime import completion, consumption, partitions, reingestion, set_aside
 from segments.api.replacement import checks, lineage, protocol, undo
@@ -105,10 +105,16 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
         Route("api/v1/tables/<str:table>/set-aside/<int:number>/reveal", set_aside.RevealSetAside),
     ),
     "File ingestion": (
+        Route("api/v1/tables/<str:table>/ingestion/trigger", actions.Trigger),
+        Route("api/v1/tables/<str:table>/ingestion/preview", actions.Preview),
+        Route("api/v1/tables/<str:table>/ingestion/clear", actions.ClearState),
         Route("api/v1/tables/<str:table>/ingestion/sessions", sessions.Sessions),
         Route("api/v1/tables/<str:table>/ingestion/sessions/<str:session>", sessions.OneSession),
         Route("api/v1/tables/<str:table>/ingestion/sessions/<str:session>/files", sessions.SessionFiles),
         Route("api/v1/tables/<str:table>/ingestion/sessions/<str:session>/runs/<int:run>", sessions.SessionRun),
+        Route("api/v1/tables/<str:table>/ingestion/sessions/<str:session>/retry", actions.Retry),
+        Route("api/v1/tables/<str:table>/ingestion/sessions/<str:session>/cancel", actions.Cancel),
+        Route("api/v1/tables/<str:table>/ingestion/sessions/<str:session>/undo", actions.Undo),
     ),
     "Segments": (
         Route("segments/<str:table>/reset", segment_operations.ResetSegments),

@@ -10,8 +10,9 @@ from django.urls import URLPattern, URLResolver, include, path
 from segments.console.operation import Operation, operation_page
 from segments.console.views.access import audit, login, tokens
 from segments.console.views.clusters import clusters, health, minion_tasks, servers
+from segments.console.views.ingestion import session_actions, table_ingestion
 from segments.console.views.ingestion import sessions as ingestion_sessions
-from segments.console.views.ingestion import table_ingestion
+from segments.console.views.ingestion import setup as ingestion_setup
 from segments.console.views.push import push_blocked, push_report, pushes
 from segments.console.views.realtime import consumption, partition, reingestion, sequence_deletion
 from segments.console.views.realtime.set_aside import actions as set_aside_actions
@@ -65,6 +66,16 @@ _pages = [
     button("tables/<str:typed>/delete/", deleted.DELETE, name="delete_segments"),
     path("tables/<str:typed>/segments/<str:segment>/", tables.segment, name="segment"),
     path("tables/<str:typed>/ingestion/", table_ingestion.of_table, name="ingestion"),
+    path("tables/<str:typed>/ingestion/setup/", ingestion_setup.setup, name="ingestion_setup"),
+    button("tables/<str:typed>/ingestion/switch-on/", ingestion_setup.SWITCH_ON, name="switch_on_ingestion"),
+    button("tables/<str:typed>/ingestion/switch-off/", ingestion_setup.SWITCH_OFF, name="switch_off_ingestion"),
+    button("tables/<str:typed>/ingestion/trigger/", session_actions.TRIGGER, name="trigger_ingestion"),
+    button("tables/<str:typed>/ingestion/clear/", session_actions.CLEAR, name="clear_ingestion"),
+    button("tables/<str:typed>/ingestion/sessions/<str:session>/retry/", session_actions.RETRY, name="retry_ingestion"),
+    button(
+        "tables/<str:typed>/ingestion/sessions/<str:session>/cancel/", session_actions.CANCEL, name="cancel_ingestion"
+    ),
+    button("tables/<str:typed>/ingestion/sessions/<str:session>/undo/", session_actions.UNDO, name="undo_ingestion"),
     path("tables/<str:typed>/ingestion/sessions/<str:session>/", ingestion_sessions.detail, name="ingestion_session"),
     path("tables/<str:typed>/ingestion/sessions/<str:session>/live/", ingestion_sessions.live, name="ingestion_live"),
     path("tables/<str:typed>/rebalance/", rebalance.state, name="rebalance"),

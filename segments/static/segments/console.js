@@ -112,6 +112,19 @@
     if (announcer.textContent !== text) announcer.textContent = text;
   });
 
+  // Times to come are shown in the reader's own zone; without this script they are UTC.
+  function showLocalTimes() {
+    const form = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    document.querySelectorAll("time[data-local]").forEach((shown) => {
+      shown.title = shown.title || shown.textContent;
+      shown.textContent = `${form.format(new Date(shown.dateTime))} (${zone})`;
+      shown.removeAttribute("data-local");
+    });
+  }
+
+  document.addEventListener("htmx:afterSettle", showLocalTimes);
+
   window.addEventListener("pageshow", (event) => {
     if (event.persisted) document.querySelectorAll("form[data-sent]").forEach((form) => delete form.dataset.sent);
   });
@@ -127,6 +140,7 @@
   document.addEventListener("DOMContentLoaded", () => {
     showRecent();
     showCurrent();
+    showLocalTimes();
     const wrong = document.querySelector("[data-focus]");
     if (wrong) wrong.focus();
   });

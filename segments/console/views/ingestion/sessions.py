@@ -75,6 +75,7 @@ def _progress(request: HttpRequest, name: TableName, session_id: str) -> tuple[I
         "tallies": file_tallies(row),
         "mode": mode_words(row.mode, swap=row.swap),
         "phase": _phase(row, view),
+        "may_undo": row.is_kept and row.state == IngestionSession.State.DONE and not row.end_reason,
         "every_s": _LIVE_S if view.is_live else _WAITING_S,
     }
 

@@ -9,10 +9,11 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from segments.console.access import find_table, page
+from segments.console.access import ADMINISTER, find_table, may, page
 from segments.console.cluster_address import cluster_of
 from segments.console.listing import cut, page_number
 from segments.console.presenters.ingestion.bar_chart import MOST, bar_charts
+from segments.console.presenters.ingestion.next_runs import next_runs
 from segments.console.presenters.ingestion.sessions import is_open_session, mode_words, session_view
 from segments.console.presenters.partition import chart as box
 from segments.console.views.tables.tables import head
@@ -47,10 +48,13 @@ def of_table(request: HttpRequest, typed: str) -> HttpResponse:
     current = newest[0] if newest and is_open_session(newest[0]) else None
     now = timezone.now()
     listing = cut(rows, page_number(request.GET.get("page")))
+    found = configured(table)
     context = {
-        "configured": configured(table),
+        "configured": found,
+        "next_runs": next_runs(found.task, now) if found.task else None,
         "current": session_view(current, list(current.attempts.defer("log")), now) if current else None,
         "charts": bar_charts(newest),
+        "may_administer": may(request, ADMINISTER, table.name),
         "box": box,
         "listing": listing,
         "views": [session_view(row, (), now) for row in listing],

@@ -1,0 +1,122 @@
+"""What changes sessions of file ingestion over REST: trigger, dry run, retry, cancel, clear, undo."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, ClassVar
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from segments.api.base import bool_param, text_param
+from segments.api.ingestion.sessions import OfATable
+from segments.api.permissions import Right
+from segments.errors import InvalidInput, StateConflict
+from segments.names import shown
+from segments.services.ingestion import sessions, undo
+from segments.services.ingestion.sessions import TriggerResult
+
+
+class Trigger(OfATable):
+    """Begin a session, or the next run of the one that is open."""
+
+    rights: ClassVar[dict[str, Right]] = {"POST": "operate"}
+    parameters: ClassVar[dict[str, tuple[str, ...]]] = {"POST": ("force",)}
+
+    def post(self, request: Request, table: str) -> Response:
+        """202 with the session's id; 200 with ``sessionId`` null and ``why`` when there is nothing to do or a run is
+        under way. ``force=true``: a swap is done although nothing changed.
+        """
+        return _answer(sessions.trigger(self.ctx, self.table, self.actor, forced=bool_param(request, "force")))
+
+
+class Preview(OfATable):
+    """What a trigger would do now."""
+
+    rights: ClassVar[dict[str, Right]] = {"GET": "query"}
+    parameters: ClassVar[dict[str, tuple[str, ...]]] = {"GET": ("force",)}
+
+    def get(self, request: Request, table: str) -> Response:
+        """Files by what would happen to them, segments that would go; changes nothing."""
+        found = asdict(sessions.preview(self.ctx, self.table, forced=bool_param(request, "force")))
+        return Response({"toRead" if key == "to_read" else key: value for key, value in found.items()})
+
+
+class ClearState(OfATable):
+    """Remove the records of all sessions."""
+
+    rights: ClassVar[dict[str, Right]] = {"POST": "operate"}
+    parameters: ClassVar[dict[str, tuple[str, ...]]] = {"POST": ("confirm",)}
+
+    def post(self, request: Request, table: str) -> Response:
+        """``confirm`` must be the table's name with its type. An open session is cancelled; what queries see stays."""
+        if text_param(request, "confirm") != self.table.typed:
+            raise InvalidInput(
+                f"Clearing removes the records of all sessions of '{self.table}' and can not be taken back.",
+                remedy=f"Add confirm={self.table.typed}.",
+                field="confirm",
+            )
+        return Response({"removed": sessions.clear_state(self.ctx, self.table, self.actor)})
+
+
+class _OfASession(OfATable):
+    """A change of one session."""
+
+    rights: ClassVar[dict[str, Right]] = {"POST": "operate"}
+
+    def require_current(self, session: str) -> None:
+        """Raises StateConflict for a session that is not the table's current one."""
+        found = sessions.current(self.ctx, self.table)
+        if found is None or found.id != session:
+            raise StateConflict(
+                f"'{shown(session)}' is not the current session of table '{self.table}'.",
+                remedy="Only the current session can be continued or cancelled.",
+            )
+
+
+class Retry(_OfASession):
+    """Read failed files again."""
+
+    def post(self, request: Request, table: str, session: str) -> Response:
+        """The next run of the session, without waiting for the schedule; answers as a trigger does."""
+        self.require_current(session)
+        return _answer(sessions.retry_now(self.ctx, self.table, self.actor))
+
+
+class Cancel(_OfASession):
+    """Give a session up."""
+
+    def post(self, request: Request, table: str, session: str) -> Response:
+        """Stop it and take back what it did. 409 while it switches."""
+        self.require_current(session)
+        found = sessions.cancel(self.ctx, self.table, self.actor)
+        return Response({"id": found.id, "state": found.state.value, "endReason": str(found.end_reason)})
+
+
+class Undo(_OfASession):
+    """Take a finished session back."""
+
+    parameters: ClassVar[dict[str, tuple[str, ...]]] = {"POST": ("dryRun",)}
+
+    def post(self, request: Request, table: str, session: str) -> Response:
+        """Roll its replacement back, or delete its segments where it replaced none; ``dryRun=true`` shows what would
+        go and come back. 409 with the reason when it can not be done.
+        """
+        if bool_param(request, "dryRun"):
+            return _undone(undo.preview_undo(self.ctx, self.table, session))
+        return _undone(undo.undo_session(self.ctx, self.table, session, actor=self.actor))
+
+
+def _answer(result: TriggerResult) -> Response:
+    body: dict[str, Any] = {
+        "sessionId": result.session_id,
+        "why": result.why,
+        "isBusy": result.is_busy,
+        "notes": list(result.notes),
+    }
+    return Response(body, status=202 if result.session_id else 200)
+
+
+def _undone(found: undo.UndoPreview) -> Response:
+    body = {"removed": list(found.removed), "restored": list(found.restored), "byRollback": found.by_rollback}
+    return Response({**body, "blockers": list(found.blockers)})

@@ -1,0 +1,200 @@
+"""Buttons of file ingestion: trigger now, retry failed now, cancel, clear state, undo a session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from segments.console.operation import Operation, Outcome, Target, back_to
+from segments.domain.ingestion.session import IngestionSession
+from segments.errors import PinotAdminError
+from segments.services.core.context import Actor
+from segments.services.ingestion import sessions, undo
+from segments.services.ingestion.sessions import Preview, TriggerResult
+
+#: What a preview's counts are called on a page.
+_FATES: Final = {
+    "read": "are read",
+    "kept": "are ready from an earlier run and kept",
+    "dropped": "left the folder",
+    "unchanged": "are in the table already",
+}
+
+
+def _to_trigger(target: Target, plain: Operation) -> Operation:
+    """What a session would do now."""
+    try:
+        found = sessions.preview(target.ctx, target.name)
+    except PinotAdminError as error:
+        return replace(plain, why_not=str(error))
+    nothing = not (found.files.get("read") or found.files.get("kept") or found.segments or found.vanished)
+    return replace(
+        plain,
+        explain=[*plain.explain, *_sentences(found)],
+        lists=_lists(found),
+        why_not=found.what if nothing else "",
+        why_not_title="There is nothing to do." if nothing else plain.why_not_title,
+    )
+
+
+def _sentences(found: Preview) -> list[str]:
+    counts = [f"{number:,} {'file' if number == 1 else 'files'} {_FATES[fate]}" for fate, number in found.files.items()]
+    return [f"As the folder is now: {', '.join(counts)}."] if counts else []
+
+
+def _lists(found: Preview) -> Sequence[tuple[str, Sequence[str]]]:
+    return [
+        ("Files that are read", found.to_read),
+        ("Ingested files that left the folder", found.vanished),
+        ("Segments that queries see no longer afterwards", found.segments),
+        ("Segments at the edge of the time range", found.crossing),
+    ]
+
+
+def _begun(target: Target, result: TriggerResult) -> Outcome:
+    if result.session_id is None:
+        return Outcome(f"No session was begun: {result.why}")
+    page = target.address("ingestion_session", result.session_id)
+    return Outcome("The files are being read now.", page, "Watch the session")
+
+
+def _trigger(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    return _begun(target, sessions.trigger(target.ctx, target.name, actor))
+
+
+def _retry(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    return _begun(target, sessions.retry_now(target.ctx, target.name, actor))
+
+
+def _to_change_open(target: Target, plain: Operation) -> Operation:
+    """Only the session that is open can be continued or cancelled."""
+    return replace(plain, why_not=_not_open(target, sessions.current(target.ctx, target.name)))
+
+
+def _not_open(target: Target, session: IngestionSession | None) -> str:
+    if session is None or session.id != target.arguments["session"]:
+        return "It is not the table's current session."
+    return "" if session.is_open else f"The session is over: {session.end_reason or session.state}."
+
+
+def _to_retry(target: Target, plain: Operation) -> Operation:
+    """What the retry would read, or why there is none."""
+    shown = _to_change_open(target, plain)
+    return shown if shown.why_not else _to_trigger(target, plain)
+
+
+def _cancel(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    sessions.cancel(target.ctx, target.name, actor)
+    return Outcome("The session is cancelled; nothing of it became visible.")
+
+
+def _to_clear(target: Target, plain: Operation) -> Operation:
+    """Which sessions go."""
+    kept = sessions.history(target.ctx, target.name)
+    goes = [f"{session.id}: {session.end_reason or session.state}, {session.counts.total} files" for session in kept]
+    return replace(
+        plain,
+        lists=[("Sessions that are removed", goes)],
+        confirm=target.table.name,
+        why_not="" if kept else "No session of this table is on record.",
+    )
+
+
+def _clear(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    removed = sessions.clear_state(target.ctx, target.name, actor)
+    return Outcome(f"{len(removed)} session{'' if len(removed) == 1 else 's'} removed.")
+
+
+def _to_undo(target: Target, plain: Operation) -> Operation:
+    """What queries see no longer, and what comes back."""
+    try:
+        found = undo.preview_undo(target.ctx, target.name, target.arguments["session"])
+    except PinotAdminError as error:
+        return replace(plain, why_not=str(error))
+    return replace(
+        plain,
+        lists=[("Segments that leave the table", found.removed), ("Segments that come back", found.restored)],
+        why_not=" ".join(found.blockers),
+        confirm=target.table.name,
+    )
+
+
+def _undo(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    undo.undo_session(target.ctx, target.name, target.arguments["session"], actor=actor)
+    return Outcome(
+        "The session is undone: queries do not see its rows any more.", target.address("deleted"), "Its files are kept"
+    )
+
+
+TRIGGER: Final = Operation(
+    action="triggerIngestionSession",
+    title="Trigger a session now",
+    button="Trigger now",
+    tab="ingestion",
+    explain=[
+        "The folder is listed, and what is to be read is built into hidden segments; queries see all of it at once, at "
+        "the end. It can be cancelled until then, and undone afterwards.",
+    ],
+    preview=_to_trigger,
+    run=_trigger,
+    back=back_to("ingestion"),
+)
+RETRY: Final = Operation(
+    action="retryIngestionSession",
+    title="Retry failed files now",
+    button="Retry now",
+    tab="ingestion",
+    explain=["This is the next trigger, only sooner: it counts as a retry, and the schedule stays as it is."],
+    preview=_to_retry,
+    run=_retry,
+    back=back_to("ingestion_session", "session"),
+)
+CANCEL: Final = Operation(
+    action="cancelIngestionSession",
+    title="Cancel the session",
+    button="Cancel the session",
+    tab="ingestion",
+    is_danger=True,
+    explain=[
+        "Its run stops, and all that it built is deleted. Queries see what they see now.",
+        "The next trigger begins a new session with all files that are not in the table.",
+    ],
+    preview=_to_change_open,
+    run=_cancel,
+    back=back_to("ingestion_session", "session"),
+)
+CLEAR: Final = Operation(
+    action="clearIngestionSessions",
+    title="Clear the state of file ingestion",
+    button="Clear the state",
+    tab="ingestion",
+    is_danger=True,
+    explain=[
+        "The open session, if there is one, is cancelled: all that it built is deleted.",
+        "The records of all sessions are removed; the page goes on showing them as history, without their buttons.",
+        "Rows that queries see stay, and their files still count as ingested. This can not be taken back.",
+    ],
+    preview=_to_clear,
+    run=_clear,
+    back=back_to("ingestion"),
+    confirm_what="the table's name",
+)
+UNDO: Final = Operation(
+    action="undoIngestionSession",
+    title="Undo the session",
+    button="Undo the session",
+    symbol="undo",
+    tab="ingestion",
+    is_danger=True,
+    explain=[
+        "Queries see what they saw before this session; its segments leave the table, and their files are kept for the "
+        "table's retention.",
+        "In append mode its input files still count as ingested: each is read again when it changes. A table in sync or "
+        "swap mode reads the folder again at the next trigger: mend the folder first, or switch file ingestion off.",
+    ],
+    preview=_to_undo,
+    run=_undo,
+    back=back_to("ingestion_session", "session"),
+    confirm_what="the table's name",
+)
