@@ -83,7 +83,7 @@ def write_session(table: Table, rows: SessionRows, before: Written | None) -> Wr
         before = Written(made.pk, rows.values)
     files = before.files if rows.files is None else rows.files
     if files is not before.files:
-        _write_files(before.pk, before.files, files)
+        write_files(before.pk, before.files, files)
     runs = {number: _with_end(run, before.attempts.get(number)) for number, run in rows.attempts.items()}
     # Counts of files stay as they were where these were not read.
     values = {**before.values, **rows.values, "seconds": sum(map(_seconds, runs.values()))}
@@ -105,7 +105,8 @@ def keep_history(table: Table, in_zookeeper: Iterable[str]) -> None:
     IngestionSession.objects.filter(pk__in=old[SESSIONS_KEPT:]).delete()
 
 
-def _write_files(session: int, before: FileValues, now: FileValues) -> None:
+def write_files(session: int, before: FileValues, now: FileValues) -> None:
+    """Make the rows of a session's files what ``now`` has; ``before`` is what stands there."""
     changed = [(session, _key(uri), *values) for uri, values in now.items() if before.get(uri) != values]
     for i in range(0, len(changed), _PIECE):
         with transaction.atomic():

@@ -18,7 +18,7 @@ _SHOWN: Final = 5
 
 @dataclass(frozen=True)
 class NextRuns:
-    """``words``: the schedule in plain words; ``zone``: the time zone in which it counts; ``times``: the next, in UTC."""
+    """``words``: the schedule in plain words; ``zone``: where it counts; ``times``: the next ones, in UTC."""
 
     words: str
     cron: str

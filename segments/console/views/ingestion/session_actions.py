@@ -190,8 +190,9 @@ UNDO: Final = Operation(
     explain=[
         "Queries see what they saw before this session; its segments leave the table, and their files are kept for the "
         "table's retention.",
-        "In append mode its input files still count as ingested: each is read again when it changes. A table in sync or "
-        "swap mode reads the folder again at the next trigger: mend the folder first, or switch file ingestion off.",
+        "In append mode its input files still count as ingested: each is read again when it changes.",
+        "A table in sync or swap mode reads the folder again at the next trigger: mend the folder first, or switch "
+        "file ingestion off.",
     ],
     preview=_to_undo,
     run=_undo,

@@ -1,0 +1,64 @@
+"""How long the page of a file ingestion session takes, and its live part, and the mirror for all of its files.
+
+Usage: ``python -m bench.session_page [--files 10000]``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import time
+from collections.abc import Callable
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--files", type=int, default=10_000)
+    files = parser.parse_args().files
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pinotadmin.settings")
+    import django
+
+    django.setup()
+    from django.test.utils import setup_databases, setup_test_environment, teardown_databases
+
+    setup_test_environment(debug=False)
+    before = setup_databases(verbosity=0, interactive=False)
+    try:
+        _measure(files)
+    finally:
+        teardown_databases(before, verbosity=0)
+
+
+def _measure(files: int) -> None:
+    from django.test import Client  # all of these need Django's settings
+
+    from segments.mirror.ingestion import database
+    from tests.factories import make_session, make_table, make_user
+
+    session = make_session(make_table(), files_total=files, files_done=files, files_failed=0, state="DONE")
+    rows = {
+        f"/in/{n:06}.csv": (f"/in/{n:06}.csv", "", "DONE", [f"s{n}"], 100, 10_000, 1, "", None) for n in range(files)
+    }
+    began = time.perf_counter()
+    database.write_files(session.pk, {}, rows)
+    print(f"{files:,} files mirrored in {time.perf_counter() - began:.2f} s")
+    client = Client()
+    client.force_login(make_user("ann", "operate"))
+    page = f"/console/tables/flights_OFFLINE/ingestion/sessions/{session.session_id}/"
+    for name, address in (("page", page), ("filtered", f"{page}?q=9999&state=DONE"), ("live part", f"{page}live/")):
+        print(f"{name}: {1000 * _median(lambda address=address: client.get(address)):.0f} ms")  # type: ignore[misc]
+
+
+def _median(call: Callable[[], object]) -> float:
+    taken = []
+    for _ in range(11):
+        began = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - began)
+    return statistics.median(taken[1:])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+"""A newcomer switches file ingestion on from the console: a form, a preview of the first session, and the way back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from segments.domain.tables.schema import parse_schema
+from segments.domain.tables.table_config import parse_table_config
+from segments.models import AuditEvent, Table
+from segments.services.tables.table_record import read_table_config
+from segments.store import paths
+from tests.console.conftest import TYPED, logged_in
+from tests.factories import make_table
+from tests.services.world import TABLE, World
+
+pytestmark = pytest.mark.django_db
+BASE = f"/console/tables/{TYPED}/ingestion/"
+SCHEMA = {"schemaName": "t", "dimensionFieldSpecs": [{"name": "carrier", "dataType": "STRING"}]}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, settings: Any) -> Path:
+    """Two CSV files below an input root."""
+    root = tmp_path / "input"
+    (root / "flights").mkdir(parents=True)
+    settings.INPUT_ROOTS = [str(root)]
+    for day in (1, 2):
+        (root / "flights" / f"day={day}.csv").write_text("carrier\nAA\n")
+    return root / "flights"
+
+
+@pytest.fixture
+def table(world: World, folder: Path) -> Table:
+    world.memory.create(paths.schema("t"), parse_schema(SCHEMA).to_record())
+    return make_table(TYPED, config=read_table_config(world.ctx, TABLE).body)
+
+
+@pytest.fixture
+def administrator(db: None) -> Client:
+    return logged_in("adele", "operate", "administer")
+
+
+def values(folder: Path, **changes: str) -> dict[str, str]:
+    given = {"folder": str(folder), "data_format": "csv", "include": "", "mode": "append", "when": "0 0 * * * ?"}
+    return given | {"cron": "", "retries": "3"} | changes
+
+
+def task(world: World) -> dict[str, Any]:
+    body = read_table_config(world.ctx, TABLE).body
+    found: dict[str, Any] = (body.get("task") or {}).get("taskTypeConfigsMap") or {}
+    return found.get("FileIngestionTask") or {}
+
+
+def switch_on(client: Client, folder: Path, **changes: str) -> Any:
+    """Through both pages."""
+    preview = client.get(f"{BASE}setup/", values(folder, **changes))
+    assert preview.status_code == 302, preview.content.decode()
+    return client.post(preview["Location"].partition("?")[0], {**_held(client, preview["Location"]), "reason": "daily"})
+
+
+def _held(client: Client, address: str) -> dict[str, str]:
+    form = client.get(address).context["operation"]
+    return {key: held[0] for key, held in form.hold.items()}
+
+
+def test_a_form_and_a_preview_lead_to_the_task_in_the_table_config(
+    administrator: Client, world: World, table: Table, folder: Path
+) -> None:
+    assert "File ingestion is off" in administrator.get(BASE).content.decode()
+    assert str(folder.parent) in administrator.get(f"{BASE}setup/").content.decode()
+    preview = administrator.get(f"{BASE}setup/", values(folder), follow=True).content.decode()
+    assert "The first session reads 2 files of 22 bytes" in preview
+    assert "day=2.csv" in preview
+    assert task(world) == {}
+    switch_on(administrator, folder)
+    assert task(world) == {
+        "inputDirURI": str(folder),
+        "inputFormat": "csv",
+        "ingestionMode": "APPEND",
+        "consistentPushEnabled": "true",
+        "consistentPushMaxRetries": "3",
+        "schedule": "0 0 * * * ?",
+    }
+    event = AuditEvent.objects.get(action="updateTable")
+    assert (event.actor, event.reason, event.outcome) == ("adele", "daily", "done")
+
+
+def test_the_table_page_shows_settings_and_the_next_five_runs(viewer: Client, table: Table, folder: Path) -> None:
+    config = {
+        "inputDirURI": str(folder),
+        "inputFormat": "csv",
+        "schedule": "0 30 6 * * ?",
+        "consistentPushEnabled": "true",
+    }
+    Table.objects.update(config=table.config | {"task": {"taskTypeConfigsMap": {"FileIngestionTask": config}}})
+    text = viewer.get(BASE).content.decode()
+    assert text.count("data-local") == 5
+    assert "06:30" in text
+    assert "new files are added, nothing is removed" in text
+    assert "Trigger now…" not in text
+
+
+def test_changing_keeps_keys_that_the_form_does_not_know(
+    administrator: Client, world: World, table: Table, folder: Path
+) -> None:
+    body = read_table_config(world.ctx, TABLE).body
+    kept = {
+        "inputDirURI": "/x",
+        "inputFormat": "csv",
+        "recordReader.prop.delimiter": ";",
+        "consistentPushEnabled": "true",
+    }
+    config = parse_table_config(body | {"task": {"taskTypeConfigsMap": {"FileIngestionTask": kept, "OtherTask": {}}}})
+    node = world.memory.get(paths.table_config(TYPED))
+    assert node is not None
+    world.memory.replace(paths.table_config(TYPED), config.to_record(), node.version)
+    switch_on(administrator, folder, mode="swap", retries="0", when="")
+    found = task(world)
+    assert found["recordReader.prop.delimiter"] == ";"
+    assert found["consistentPushSwapEnabled"] == "true"
+    assert {"consistentPushEnabled", "schedule", "consistentPushMaxRetries"}.isdisjoint(found)
+    assert "OtherTask" in (read_table_config(world.ctx, TABLE).body["task"]["taskTypeConfigsMap"])
+
+
+def test_a_preview_of_a_swap_names_the_segments_that_it_replaces(
+    administrator: Client, world: World, table: Table, folder: Path
+) -> None:
+    world.upload("old_0", "old_1")
+    text = administrator.get(f"{BASE}setup/", values(folder, mode="swap"), follow=True).content.decode()
+    assert "replaces 2 segments that queries see now" in text
+    assert "old_1" in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"folder": "/etc"}, "/etc"),
+        ({"folder": ""}, "This field is required"),
+        ({"when": "own", "cron": ""}, "Write a cron expression"),
+        ({"when": "own", "cron": "0 0 25 * * ?"}, "hours"),
+        ({"include": "regex:("}, "includeFileNamePattern"),
+        ({"data_format": "docx"}, "Select a valid choice"),
+        ({"retries": "-1"}, "greater than or equal to 0"),
+    ],
+)
+def test_what_is_wrong_is_shown_at_the_form_and_nothing_is_saved(
+    administrator: Client, world: World, table: Table, folder: Path, changes: dict[str, str], words: str
+) -> None:
+    answer = administrator.get(f"{BASE}setup/", values(folder, **changes))
+    assert 400 <= answer.status_code < 500
+    assert words in answer.content.decode()
+    assert task(world) == {}
+
+
+def test_switching_off_removes_the_task(administrator: Client, world: World, table: Table, folder: Path) -> None:
+    switch_on(administrator, folder)
+    answer = administrator.post(f"{BASE}switch-off/", {"reason": "moved"}, follow=True)
+    assert "File ingestion is off." in answer.content.decode()
+    assert task(world) == {}
+
+
+def test_who_may_not_administer_sees_no_file_names(operator: Client, world: World, table: Table, folder: Path) -> None:
+    assert "segments.administer" in operator.get(f"{BASE}setup/").content.decode()
+    for answer in (
+        operator.get(f"{BASE}setup/", values(folder)),
+        operator.get(f"{BASE}switch-on/", values(folder)),
+        operator.post(f"{BASE}switch-off/", {"reason": "r"}),
+    ):
+        assert answer.status_code == 403
+        assert "day=1.csv" not in answer.content.decode()
+
+
+def test_a_folder_that_was_emptied_since_the_preview_is_refused(
+    administrator: Client, world: World, table: Table, folder: Path
+) -> None:
+    preview = administrator.get(f"{BASE}setup/", values(folder, mode="swap"))
+    held = _held(administrator, preview["Location"])
+    for file in folder.iterdir():
+        file.unlink()
+    answer = administrator.post(f"{BASE}switch-on/", {**held, "reason": "r"})
+    assert answer.status_code == 400
+    assert "the table would be emptied" in answer.content.decode()
+    assert task(world) == {}
+
+
+def test_a_realtime_table_has_no_file_ingestion(administrator: Client, world: World) -> None:
+    make_table("r_REALTIME")
+    for page in ("", "setup/"):
+        assert administrator.get(f"/console/tables/r_REALTIME/ingestion/{page}").status_code == 404
