@@ -22,6 +22,7 @@ from segments.errors import NotFound, PinotAdminError
 from segments.gateways.pinot import PinotController, PinotRefused
 from segments.gateways.pinot.refusals import REFUSED, UNEXPECTED, UP, WRONG_CLUSTER
 from segments.mirror.cluster_follower import ClusterFollower
+from segments.mirror.ingestion.record_source import sessions_followed
 from segments.models import Cluster
 from segments.services.clusters import clusters
 from segments.services.clusters.cluster_state import note_mirror, note_state
@@ -109,7 +110,8 @@ class PinotMirror:
             if self._stop.is_set():
                 return
             self._follower = follower
-        follower.run()
+        with sessions_followed(ctx, row):
+            follower.run()
 
     def _require_the_right_one(self, found: clusters.ClusterCheck) -> None:
         """What is wrong with the addresses is in the row already; a ZooKeeper of another cluster must not be followed

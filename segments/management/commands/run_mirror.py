@@ -12,6 +12,7 @@ from pinotadmin.celery import mark_ready
 from segments import wiring
 from segments.mirror.cluster_follower import ClusterFollower
 from segments.mirror.cluster_mirrors import ClusterMirrors
+from segments.mirror.ingestion.record_source import sessions_followed
 from segments.models import Cluster
 
 
@@ -30,6 +31,7 @@ class Command(BaseCommand):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: follower.stop())
         mirrors.start()
-        follower.run()
+        with sessions_followed(wiring.context(), cluster):
+            follower.run()
         mirrors.stop()
         wiring.close()

@@ -19,7 +19,7 @@ from segments.mirror.ingestion import database
 from segments.mirror.ingestion.database import Written
 from segments.mirror.ingestion.rows import session_rows
 from segments.models import Cluster, Table
-from segments.store.base import Store
+from segments.store.base import Store, Watch
 
 log = logging.getLogger(__name__)
 
@@ -63,14 +63,15 @@ class SessionFollower:
 
     def run(self) -> None:
         """Follow until stopped; what can not be read or written now is tried again."""
-        watch = self._source.store.watch(self._source.prefix, self._mark)
+        watch = self._watch()
         try:
-            while not self._is_stopped:
+            while watch is not None and not self._is_stopped:
                 tables = self._next()
                 failed = {name for name in tables if not self._try(name)}
                 self._again(failed)
         finally:
-            watch.close()
+            if watch is not None:
+                watch.close()
             connections.close_all()
 
     def stop(self) -> None:
@@ -83,6 +84,16 @@ class SessionFollower:
         """Bring the rows of every table's sessions up to date, now."""
         for name in self._all_tables():
             self._sync(name)
+
+    def _watch(self) -> Watch | None:
+        """None when stopped before the store could be reached."""
+        while not self._is_stopped:
+            try:
+                return self._source.store.watch(self._source.prefix, self._mark)
+            except PinotAdminError as error:
+                log.warning("File ingestion sessions of %s can not be followed now: %s", self._cluster, error)
+                self._again(set(), is_doubtful=True)
+        return None
 
     def _mark(self, path: str | None) -> None:
         with self._lock:

@@ -142,7 +142,7 @@ def test_a_preview_of_a_swap_names_the_segments_that_it_replaces(
         ({"folder": ""}, "This field is required"),
         ({"when": "own", "cron": ""}, "Write a cron expression"),
         ({"when": "own", "cron": "0 0 25 * * ?"}, "hours"),
-        ({"include": "regex:("}, "includeFileNamePattern"),
+        ({"include": "regex:("}, "pattern"),
         ({"data_format": "docx"}, "Select a valid choice"),
         ({"retries": "-1"}, "greater than or equal to 0"),
     ],
@@ -150,7 +150,7 @@ def test_a_preview_of_a_swap_names_the_segments_that_it_replaces(
 def test_what_is_wrong_is_shown_at_the_form_and_nothing_is_saved(
     administrator: Client, world: World, table: Table, folder: Path, changes: dict[str, str], words: str
 ) -> None:
-    answer = administrator.get(f"{BASE}setup/", values(folder, **changes))
+    answer = administrator.get(f"{BASE}setup/", values(folder) | changes)
     assert 400 <= answer.status_code < 500
     assert words in answer.content.decode()
     assert task(world) == {}

@@ -15,10 +15,10 @@ from segments.services.ingestion.sessions import Preview, TriggerResult
 
 #: What a preview's counts are called on a page.
 _FATES: Final = {
-    "read": "are read",
-    "kept": "are ready from an earlier run and kept",
-    "dropped": "left the folder",
-    "unchanged": "are in the table already",
+    "read": ("is read", "are read"),
+    "kept": ("is ready from an earlier run and kept", "are ready from an earlier run and kept"),
+    "dropped": ("left the folder", "left the folder"),
+    "unchanged": ("is in the table already", "are in the table already"),
 }
 
 
@@ -39,7 +39,11 @@ def _to_trigger(target: Target, plain: Operation) -> Operation:
 
 
 def _sentences(found: Preview) -> list[str]:
-    counts = [f"{number:,} {'file' if number == 1 else 'files'} {_FATES[fate]}" for fate, number in found.files.items()]
+    counts = [
+        f"{number:,} {'file' if number == 1 else 'files'} {words[number != 1]}"
+        for fate, words in _FATES.items()
+        if (number := found.files.get(fate, 0))
+    ]
     return [f"As the folder is now: {', '.join(counts)}."] if counts else []
 
 

@@ -1,6 +1,6 @@
 """How long the page of a file ingestion session takes, and its live part, and the mirror for all of its files.
 
-Usage: ``python -m bench.session_page [--files 10000]``.
+Usage: ``python -m bench.ingestion.session_page [--files 10000]``.
 """
 
 from __future__ import annotations

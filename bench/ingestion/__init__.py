@@ -1,0 +1,1 @@
+"""How long file ingestion and its pages take."""

@@ -1,0 +1,149 @@
+"""File ingestion over REST: trigger, dry run, retry, cancel, clear with confirmation, undo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from segments import wiring
+from segments.models import AuditEvent
+from segments.services.ingestion.task_settings import switch_off
+from segments.store import paths
+from tests.api.cluster import basic
+from tests.factories import CLUSTER
+from tests.ingestion.ingesting import APPEND, SWAP, SYNC, IngestionWorld
+from tests.services.world import ANN, TABLE
+
+pytestmark = pytest.mark.django_db
+BASE = "/api/v1/tables/t/ingestion"
+
+
+class Api:
+    """A table that ingests a folder, asked as a superuser; its runs are carried out when ``work`` is called."""
+
+    def __init__(self, folder: Path, keys: dict[str, str]) -> None:
+        self.world = IngestionWorld(folder, keys)
+        self.world.ctx = replace(self.world.ctx, cluster=CLUSTER)
+        User.objects.create_superuser("root", password="a long enough secret")
+        self.http = Client(headers={"Authorization": basic("root", "a long enough secret")})
+
+    def post(self, path: str, **query: str) -> Any:
+        return self.http.post(f"{BASE}/{path}", query_params=query)
+
+    def preview(self) -> Any:
+        return self.http.get(f"{BASE}/preview").json()
+
+    @property
+    def session(self) -> str:
+        return self.world.session.id
+
+
+@pytest.fixture
+def api(tmp_path: Path, request: pytest.FixtureRequest, settings: Any) -> Iterator[Api]:
+    settings.INPUT_ROOTS = [str(tmp_path)]
+    found = Api(tmp_path, getattr(request, "param", APPEND))
+    with wiring.use(found.world.ctx):
+        yield found
+
+
+def test_a_trigger_begins_a_session_and_a_second_one_is_skipped(api: Api) -> None:
+    api.world.put("a.csv", 3)
+    assert (api.preview()["files"]["read"], api.preview()["toRead"]) == (1, [api.world.uri("a.csv")])
+    begun = api.post("trigger")
+    assert (begun.status_code, begun.json()["sessionId"]) == (202, api.session)
+    skipped = api.post("trigger")
+    assert (skipped.status_code, skipped.json()["isBusy"], skipped.json()["sessionId"]) == (200, True, None)
+    api.world.work()
+    assert api.world.vis == 3
+    assert "Nothing changed" in api.post("trigger").json()["why"]
+
+
+def test_a_retry_reads_the_files_that_failed(api: Api) -> None:
+    api.world.put("a.csv", 3)
+    api.world.put("b.csv", 1, bad=True)
+    api.world.go()
+    api.world.put("b.csv", 4)
+    assert api.post(f"sessions/{api.session}/retry").status_code == 202
+    api.world.work()
+    assert (api.world.vis, api.world.session.retry_count) == (7, 1)
+
+
+def test_a_cancelled_session_leaves_the_table_as_it_was(api: Api) -> None:
+    api.world.put("a.csv", 3)
+    api.world.put("b.csv", 1, bad=True)
+    api.world.go()
+    answer = api.post(f"sessions/{api.session}/cancel").json()
+    assert (answer["id"], answer["endReason"]) == (api.session, "CANCELLED")
+    assert api.world.vis == 0
+    assert api.post(f"sessions/{api.session}/cancel").status_code == 404
+
+
+def test_only_the_current_session_is_continued_or_cancelled(api: Api) -> None:
+    api.world.put("a.csv", 3)
+    api.world.go()
+    for action in ("retry", "cancel"):
+        refused = api.post(f"sessions/cp_1_x/{action}")
+        assert refused.status_code == 409
+        assert "'cp_1_x' is not the current session" in refused.json()["error"]
+
+
+def test_clearing_needs_the_tables_name_and_keeps_what_is_visible(api: Api) -> None:
+    api.world.put("a.csv", 3)
+    api.world.go()
+    session = api.session
+    refused = api.post("clear", confirm="t")
+    assert refused.status_code == 400
+    assert "confirm=t_OFFLINE" in refused.json()["error"]
+    assert api.post("clear", confirm="t_OFFLINE").json() == {"removed": [session]}
+    assert api.world.vis == 3
+    assert "Nothing changed" in api.post("trigger").json()["why"]
+
+
+@pytest.mark.parametrize("api", [APPEND, SYNC, SWAP], indirect=True, ids=["append", "sync", "swap"])
+def test_undo_takes_the_last_session_back(api: Api) -> None:
+    api.world.put("a.csv", 3)
+    api.world.go()
+    before = api.world.vis
+    api.world.put("a.csv", 5)
+    api.world.put("b.csv", 7)
+    api.world.go()
+    assert api.world.vis > before
+    dry = api.post(f"sessions/{api.session}/undo", dryRun="true").json()
+    assert len(dry["removed"]) == 2
+    assert api.world.vis > before
+    assert api.post(f"sessions/{api.session}/undo").status_code == 200
+    assert api.world.vis == before
+    again = api.post(f"sessions/{api.session}/undo")
+    assert again.status_code == 409
+    assert "was undone already" in again.json()["error"]
+    assert AuditEvent.objects.filter(action="undoIngestionSession", outcome="done").count() == 1
+
+
+def test_undo_of_an_append_that_the_lineage_forgot_deletes_its_segments(api: Api) -> None:
+    api.world.put("a.csv", 3)
+    api.world.go()
+    api.world.memory.delete(paths.lineage("t_OFFLINE"))
+    done = api.post(f"sessions/{api.session}/undo").json()
+    assert (done["byRollback"], len(done["removed"])) == (False, 1)
+    assert api.world.vis == 0
+
+
+def test_a_session_that_is_not_done_can_not_be_undone(api: Api) -> None:
+    api.world.put("b.csv", 1, bad=True)
+    api.world.go()
+    refused = api.post(f"sessions/{api.session}/undo")
+    assert refused.status_code == 409
+    assert "is IN_PROGRESS, so nothing is visible" in refused.json()["error"]
+
+
+def test_a_table_without_a_task_says_so(api: Api) -> None:
+    switch_off(api.world.ctx, TABLE, actor=ANN)
+    for answer in (api.post("trigger"), api.http.get(f"{BASE}/preview")):
+        assert answer.status_code == 404
+        assert "has no FileIngestionTask" in answer.json()["error"]
