@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from segments.domain.ingestion.session import FileState, IngestionSession
 from segments.domain.segments import segment_metadata
+from segments.domain.tables import table_config
 from segments.domain.tables.table_config import parse_table_config
+from segments.gateways.input_files.rules import InputRules
 from segments.services.core.context import Context
 from segments.services.ingestion import sessions
 from segments.services.ingestion.session_run import run_session
@@ -27,6 +30,7 @@ class IngestionWorld(PushWorld):
 
     def __init__(self, folder: Path, keys: dict[str, str], **more: Any) -> None:
         super().__init__(folder, batch={"segmentIngestionType": "APPEND", "consistentDataPush": False}, **more)
+        self.ctx = replace(self.ctx, inputs=InputRules((str(self.folder),)))
         self.keys = {"inputDirURI": str(self.folder), "inputFormat": "csv", "consistentPushMaxRetries": "3", **keys}
         self._mtime, self.before = 1_700_000_000, 0
         self.configure()
@@ -37,8 +41,6 @@ class IngestionWorld(PushWorld):
         node = self.memory.get(paths.table_config(TABLE.typed))
         assert node is not None
         assert node.record is not None
-        from segments.domain.tables import table_config
-
         body = table_config.from_record(node.record).body
         body["task"] = {"taskTypeConfigsMap": {"FileIngestionTask": dict(self.keys)}}
         self.memory.replace(paths.table_config(TABLE.typed), parse_table_config(body).to_record(), node.version)

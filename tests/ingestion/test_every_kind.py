@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from segments.domain.replacement.lineage import State
 from segments.domain.tables.table_config import parse_table_config
 from segments.errors import OutcomeUnknown
 from segments.gateways.deep_store.deepstore import STAGING
+from segments.gateways.input_files.rules import InputRules
 from segments.services.ingestion import sessions, switch
 from segments.services.ingestion.session_run import run_session
 from segments.services.replacement.lineage_record import observe
@@ -32,7 +34,8 @@ class Ingesting:
     """A table that shows segment ``old`` and ingests a folder."""
 
     def __init__(self, kind: SimulatedKind, folder: Path, keys: dict[str, str]) -> None:
-        self.kind, self.ctx, self.table, self.folder = kind, kind.ctx, kind.table, folder / "files"
+        self.kind, self.table, self.folder = kind, kind.table, folder / "files"
+        self.ctx = replace(kind.ctx, inputs=InputRules((str(folder),)))
         self.folder.mkdir()
         self.builder, self._mtime = LocalBuilder(), 1_700_000_000
         given = {"inputDirURI": str(self.folder), "inputFormat": "csv", "consistentPushMaxRetries": "3", **keys}
@@ -68,12 +71,9 @@ class Ingesting:
 
 
 @pytest.fixture(params=KINDS)
-def kind(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any
-) -> SimulatedKind:
+def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimulatedKind:
     """In memory, where the fake Pinot takes one upload at a time."""
     monkeypatch.setattr(pinot_push, "_TOGETHER", 1)
-    settings.INPUT_ROOTS = [str(tmp_path)]
     return kind_of(request.param, tmp_path)
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,11 +22,6 @@ pytestmark = pytest.mark.django_db
 
 _STORE_WRITES = ("create", "replace", "delete", "transaction")
 _FILE_WRITES = ("move", "copy", "delete", "delete_folder", "put", "write")
-
-
-@pytest.fixture(autouse=True)
-def roots(settings: Any, tmp_path: Path) -> None:
-    settings.INPUT_ROOTS = [str(tmp_path)]
 
 
 def cutting(world: IngestionWorld, cut: Cut) -> Context:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,9 +18,8 @@ DAY_MS = 86_400_000
 
 
 @pytest.fixture
-def world(settings: Any, tmp_path: Path) -> IngestionWorld:
+def world(tmp_path: Path) -> IngestionWorld:
     """Files of days 17000 and 17001 are visible, and one with rows of 17002 and 17003."""
-    settings.INPUT_ROOTS = [str(tmp_path)]
     found = IngestionWorld(tmp_path, APPEND)
     found.file("a.csv", "Rom,1,17000", "Rom,2,17000")
     found.file("b.csv", "Rom,3,17001")

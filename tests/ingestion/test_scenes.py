@@ -23,11 +23,6 @@ MODES = {"append": APPEND, "sync": SYNC, "swap": SWAP}
 ROWS = {"F1": 10, "F2": 20, "F3": 30, "F4": 40, "F5": 50}
 
 
-@pytest.fixture(autouse=True)
-def roots(settings: Any, tmp_path: Path) -> None:
-    settings.INPUT_ROOTS = [str(tmp_path)]
-
-
 def scene_1(folder: Path, mode: str, **keys: str) -> IngestionWorld:
     """F0 is visible; F1 and F2 are staged; F3 to F5 failed and are mended since."""
     world = IngestionWorld(folder, {**MODES[mode], **keys})

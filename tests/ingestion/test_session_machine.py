@@ -134,7 +134,7 @@ class Swapping(FolderAndTable):
 
 @pytest.mark.parametrize("machine", [FolderAndTable, Swapping], ids=["sync", "swap"])
 def test_queries_see_exactly_one_finished_listing_whatever_happens(
-    machine: type[FolderAndTable], settings_of_django: None
+    machine: type[FolderAndTable],
 ) -> None:
     run_state_machine_as_test(
         machine,
@@ -142,8 +142,3 @@ def test_queries_see_exactly_one_finished_listing_whatever_happens(
             max_examples=12, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )
-
-
-@pytest.fixture(name="settings_of_django")
-def _roots(settings: Any) -> None:
-    settings.INPUT_ROOTS = [tempfile.gettempdir()]

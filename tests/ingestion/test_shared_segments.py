@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,11 +10,6 @@ from segments.domain.ingestion.session import FileState, SessionState
 from tests.ingestion.ingesting import APPEND, SYNC, IngestionWorld
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def roots(settings: Any, tmp_path: Path) -> None:
-    settings.INPUT_ROOTS = [str(tmp_path)]
 
 
 def of_five(folder: Path, keys: dict[str, str], *, bad: str = "") -> IngestionWorld:

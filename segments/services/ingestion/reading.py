@@ -127,7 +127,7 @@ class Reading:
             session_rule(held.table.raw, held.session.id).to_json(),
             held.session.start_ms,
             file_error_rate=rate,
-            access=input_access().to_json(),
+            access=input_access(held.ctx, held.table, setup.task).to_json(),
         )
 
     def _on_built(self, built: list[Built]) -> None:

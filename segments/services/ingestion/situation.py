@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.conf import settings
-
 from segments.domain.ingestion.plan import TimeRange, Visible
 from segments.domain.ingestion.session import Fingerprint, IngestionSession
 from segments.domain.ingestion.task_config import IngestionTask, parse_ingestion_task, task_map
@@ -103,7 +101,7 @@ def read_situation(ctx: Context, table: TableName, *, forced: bool = False) -> F
     manifest = read_manifest(ctx, session) if session is not None and session.is_open else Manifest()
     visible = read_visible(ctx, table, times=setup.task.selector is not None)
     registry = read_registry(ctx, record.registry_uri)
-    listing = {f.path: fingerprint(f) for f in list_input(setup.task)}
+    listing = {f.path: fingerprint(f) for f in list_input(ctx, table, setup.task)}
     situation = Situation(
         setup.task, setup.hash, listing, registry, visible, session, manifest.files, setup.version,
         record.cleared_for, forced,
@@ -125,19 +123,19 @@ def read_visible(ctx: Context, table: TableName, *, times: bool) -> Visible:
     return Visible(ranges, frozenset(merged))
 
 
-def list_input(task: IngestionTask) -> list[InputFile]:
+def list_input(ctx: Context, table: TableName, task: IngestionTask) -> list[InputFile]:
     """The files of the task's folder that match its patterns, sorted; [] when there are none.
 
     Raises Forbidden for a folder outside the configured roots, NotFound for one that is not there, Unavailable.
     """
-    source = input_source(input_access())
+    source = input_source(input_access(ctx, table, task))
     choice = Choice(task.recursive, task.include, task.exclude)
     return source.list(source.folder(task.input_dir), choice)
 
 
-def input_access() -> FileAccess:
-    """What may be read."""
-    return FileAccess(tuple(dict.fromkeys(settings.INPUT_ROOTS)))
+def input_access(ctx: Context, table: TableName, task: IngestionTask) -> FileAccess:
+    """How the task's folder is read, by the settings and logins as they are now. Raises InvalidInput and Forbidden."""
+    return ctx.inputs.access(task.input_dir, task.file_system, table=table.raw)
 
 
 def fingerprint(file: InputFile) -> Fingerprint:
