@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from segments.datatypes.timecolumn import segment_times
 from segments.domain.push import reader_spec
-from segments.domain.push.push_plan import Part, Piece, part_from_json
+from segments.domain.push.push_plan import InputFile, Part, Piece, part_from_json
 from segments.domain.push.push_report import PushReport
 from segments.domain.segments.segment_names import Facts, NameRule, segment_name
 from segments.domain.tables.datetime_format import MILLIS
@@ -131,9 +131,10 @@ def build_part(job: BuildJob, part_body: Mapping[str, Any]) -> Built:
     part, schema, config = part_from_json(part_body), parse_schema(job.schema), parse_table_config(job.config)
     ingestion = read_ingestion(schema, config)
     seen = PartInput(reader_spec.from_json(job.reader), schema, config, job.creation_ms, job.source)
+    before = [_unchanged(seen.source, piece.file) for piece in part.pieces]
     table = _rows(part, seen, reading_schema(schema, ingestion), ingestion.made_columns)
-    for piece in part.pieces:
-        _check_unchanged(seen.source, piece)
+    for file in before:
+        _unchanged(seen.source, file)
     if config.time_column not in ingestion.made_columns:
         _check_time_column(table, seen, config)
     columns = seen.converted(table, may_leave_out=job.error_rate > 0 or job.file_error_rate is not None)
@@ -169,7 +170,6 @@ def read_notes(store: DeepStore, push_id: str) -> list[Built]:
 def _rows(part: Part, seen: PartInput, schema: Schema, made: Set[str]) -> pa.Table:
     tables = []
     for piece in part.pieces:
-        _check_unchanged(seen.source, piece)
         notes = FileNotes()
         with _at_fault(piece):
             table = read_rows(piece.file.path, seen.reader, schema, notes, seen.source)
@@ -191,11 +191,14 @@ def _at_fault(piece: Piece) -> Iterator[None]:
         raise
 
 
-def _check_unchanged(source: InputSource, piece: Piece) -> None:
+def _unchanged(source: InputSource, file: InputFile) -> InputFile:
+    """The file as it is now, with its etag where there is one: the check after reading finds a file that was replaced
+    by one of its size within the same second.
+    """
     try:
-        source.check_unchanged(piece.file)
-    except StateConflict as error:
-        error.data.update(file=piece.file.path, is_changed=True)
+        return source.check_unchanged(file)
+    except PinotAdminError as error:
+        error.data.update(file=file.path, is_changed=isinstance(error, StateConflict))
         raise
 
 

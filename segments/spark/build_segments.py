@@ -11,6 +11,8 @@ from typing import Any
 from segments.domain.push.push_plan import Part
 from segments.domain.push.reader_spec import from_json
 from segments.errors import InvalidInput, PinotAdminError, Unavailable
+from segments.gateways.input_files.access import access_from_json
+from segments.gateways.input_files.source import input_source
 from segments.spark import session
 from segments.spark.build_part import BuildJob, Built, Failed, read_answers, try_build_part
 from segments.spark.read_rows import count_rows
@@ -60,8 +62,12 @@ class SparkBuilder:
 
         self._run(bodies, lambda body: try_build_part(job, body), report)
 
-    def count_rows(self, paths: Sequence[str], reader: dict[str, Any], on_tick: Callable[[], None]) -> dict[str, int]:
-        """Rows of each file. Raises InvalidInput naming a file that can not be read."""
+    def count_rows(
+        self, paths: Sequence[str], reader: dict[str, Any], on_tick: Callable[[], None], access: dict[str, Any]
+    ) -> dict[str, int]:
+        """Rows of each file, read with ``access`` (``FileAccess``). Raises InvalidInput naming a file that can not be
+        read.
+        """
         counts: dict[str, int] = {}
 
         def report(answers: list[dict[str, Any]]) -> None:
@@ -71,7 +77,7 @@ class SparkBuilder:
                     raise InvalidInput(answer["error"], remedy=answer["remedy"])
                 counts[answer["path"]] = answer["rows"]
 
-        self._run(list(paths), lambda path: _try_count(path, reader), report)
+        self._run(list(paths), lambda path: _try_count(path, reader, access), report)
         return counts
 
     def _run(
@@ -151,9 +157,9 @@ def _list_param() -> Any:
     return ListParam()
 
 
-def _try_count(path: str, reader: dict[str, Any]) -> dict[str, Any]:
+def _try_count(path: str, reader: dict[str, Any], access: dict[str, Any]) -> dict[str, Any]:
     try:
-        return {"path": path, "rows": count_rows(path, from_json(reader))}
+        return {"path": path, "rows": count_rows(path, from_json(reader), input_source(access_from_json(access)))}
     except PinotAdminError as error:
         if not error.permanent:
             raise

@@ -124,7 +124,9 @@ class LocalBuilder:
                 on_failed(failed)
             on_built([])
 
-    def count_rows(self, files: Sequence[str], reader: dict[str, Any], on_tick: Callable[[], None]) -> dict[str, int]:
+    def count_rows(
+        self, files: Sequence[str], reader: dict[str, Any], on_tick: Callable[[], None], access: dict[str, Any]
+    ) -> dict[str, int]:
         """As ``SparkBuilder.count_rows``."""
         on_tick()
         return {f: count_rows(f, from_json(reader)) for f in files}

@@ -68,7 +68,9 @@ class Builder(Protocol):
     ) -> None:
         """Stage all parts that can be, reporting each part."""
 
-    def count_rows(self, paths: Sequence[str], reader: dict[str, Any], on_tick: Callable[[], None]) -> dict[str, int]:
+    def count_rows(
+        self, paths: Sequence[str], reader: dict[str, Any], on_tick: Callable[[], None], access: dict[str, Any]
+    ) -> dict[str, int]:
         """Rows per file."""
 
 
@@ -196,7 +198,9 @@ class _Run:
         target = self.push.plan.get("target_rows")
         if target and not self.push.plan["parts"]:
             files = [InputFile(**f) for f in self.push.plan["files"]]
-            rows = self.builder.count_rows([f.path for f in files], self.push.plan["reader"], self.session.check)
+            rows = self.builder.count_rows(
+                [f.path for f in files], self.push.plan["reader"], self.session.check, self._access()
+            )
             parts = parts_by_rows(files, rows, target)
             if not parts:
                 raise InvalidInput("The input files have no rows.", remedy="Check the input folder.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +21,7 @@ from segments.services.upkeep import retention
 from segments.store import paths
 from tests.api.cluster import ANN, TABLE, ApiCluster
 from tests.faults.faulty import FaultyStore, Plan
+from tests.s3_server import S3Server, start_s3
 from tests.services.segments.test_uploads import made, over, served
 
 pytestmark = pytest.mark.django_db
@@ -34,10 +37,25 @@ class RemoteStore(DeepStore):
         return None
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> ApiCluster:
+@pytest.fixture(scope="module")
+def s3() -> Iterator[S3Server]:
+    server = start_s3()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["folder", "s3"])
+def cluster(
+    request: pytest.FixtureRequest, tmp_path: Path, s3: S3Server, monkeypatch: pytest.MonkeyPatch
+) -> ApiCluster:
     found = made(tmp_path / "cluster")
-    found.ctx = replace(found.ctx, deep_store=RemoteStore(found.ctx.deep_store.url))
+    store: DeepStore = RemoteStore(found.ctx.deep_store.url)
+    if request.param == "s3":
+        for key, value in s3.settings.items():
+            monkeypatch.setenv(key, value)
+        s3.make_bucket("deep-store")
+        store = DeepStore(f"s3://deep-store/{uuid.uuid4()}")
+    found.ctx = replace(found.ctx, deep_store=store)
     return found
 
 
