@@ -8,6 +8,7 @@ cluster's tasks.
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import socket
@@ -15,6 +16,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -24,6 +26,7 @@ from django.conf import settings
 
 from segments import wiring
 from segments.domain.jobs.workers.pools import ON_DEMAND, PINOT_SLOTS, TaskRule
+from segments.domain.upkeep.run_properties import parse_run_properties
 from segments.errors import Conflict, NotFound, StateConflict, Unavailable
 from segments.models import Cluster, Push
 from segments.names import OFFLINE, TableName, split_table_name
@@ -136,10 +139,13 @@ def on_cluster(name: str, work: str) -> list[str]:
 
 
 @shared_task(name=RUN_PERIODIC, **_limits(ON_DEMAND["run_periodic"]))
-def run_periodic(name: str, table: str | None = None, actor: str = "system", cluster: str | None = None) -> list[str]:
-    """Run one pass by Pinot's name over one table (typed name) or all."""
+def run_periodic(
+    name: str, table: str | None = None, actor: str = "system", cluster: str | None = None, properties: str = "{}"
+) -> list[str]:
+    """Run one pass by Pinot's name over one table (typed name) or all; ``properties`` are this run's, as JSON."""
     raw, kind = split_table_name(table or "")
-    return passes.run_pass(wiring.context(cluster), name, TableName(raw, kind) if kind else None, Actor(actor))
+    ctx = replace(wiring.context(cluster), run_properties=parse_run_properties(name, json.loads(properties)))
+    return passes.run_pass(ctx, name, TableName(raw, kind) if kind else None, Actor(actor))
 
 
 # -- pushes

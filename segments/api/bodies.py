@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from segments.api.base import json_body
 from segments.domain.access.token_scope import EVERYTHING
 from segments.domain.formats.json_model import Model, Whole, read_model
+from segments.domain.upkeep.run_properties import OFFSETS, REPAIR_ORDERED, SEGMENT_LEVEL
 from segments.errors import PayloadTooLarge
 from segments.names import shown
 from segments.services.access.api_tokens import DEFAULT_DAYS
@@ -76,6 +77,24 @@ class ReingestBody(Model, forbid_unknown_fields=True):
     segments: Names | None = None
     accept_loss: bool | None = None
     dry_run: bool | None = None
+
+
+class RunBody(Model, forbid_unknown_fields=True):
+    """Of a run of a periodic task: its properties, as Pinot names them."""
+
+    repair_error_segments_for_partial_upsert_or_dedup: str | bool | None = None
+    run_segment_level_validation: str | bool | None = None
+    offset_criteria: str | None = None
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """Those that are given, as text."""
+        given = {
+            REPAIR_ORDERED: self.repair_error_segments_for_partial_upsert_or_dedup,
+            SEGMENT_LEVEL: self.run_segment_level_validation,
+            OFFSETS: self.offset_criteria,
+        }
+        return {k: str(v).lower() if isinstance(v, bool) else v for k, v in given.items() if v is not None}
 
 
 class QueryBody(Model):

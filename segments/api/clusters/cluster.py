@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -10,9 +11,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from segments.api.base import ApiView, need_text, status, text_param
-from segments.api.bodies import InstanceBody, read_body
+from segments.api.bodies import InstanceBody, RunBody, read_body
 from segments.clusters.pinot import passes as pinot_passes
 from segments.domain.pinot import version as pinot_version
+from segments.domain.upkeep.run_properties import parse_run_properties
 from segments.errors import InvalidInput
 from segments.names import split_table_name
 from segments.services.clusters import cluster_settings, instances
@@ -146,22 +148,20 @@ class PeriodicTaskNames(ApiView):
 class RunPeriodicTask(ApiView):
     """Run a periodic task now."""
 
+    bodies = {"POST": RunBody}
     where_lacking = {"POST": pinot_version.RUN_BY_POST}
     rights = {"GET": "operate", "POST": "operate"}
     parameters = dict.fromkeys(("GET", "POST"), ("taskname", "tableName", "type"))
 
     def get(self, request: Request) -> Response:
         """Start one run over a table, or all; it goes on in the background."""
-        name = passes.check_name(need_text(request, "taskname"))
-        typed = self._table(request)
-        task_id = start_pass(self.ctx, name, typed)
-        audit.record(self.actor, f"start {name}", cluster=self.ctx.cluster, target=typed or "", task=task_id)
-        return Response({"taskId": task_id, "isSuccessful": True})
+        return self._start(request, {})
 
     def post(self, request: Request) -> Response:
-        """As GET."""
+        """As GET, with properties of this run: ``{"repairErrorSegmentsForPartialUpsertOrDedup": "true"}``."""
         if not self.ctx.engine.offers.pass_through:
-            return self.get(request)
+            is_form = (request.content_type or "").startswith("multipart/")  # of clients that send one without fields
+            return self._start(request, {} if is_form else read_body(request, RunBody, optional=True).properties)
         name, *of = (text_param(request, key) for key in ("taskname", "tableName", "type"))
         return Response(
             pinot_passes.run_of_pinot(self.ctx, name or need_text(request, "taskname"), *of, actor=self.actor)
@@ -170,6 +170,16 @@ class RunPeriodicTask(ApiView):
     def table_asked(self, request: Request) -> str | None:
         """The table to run over; none: all."""
         return text_param(request, "tableName")
+
+    def _start(self, request: Request, properties: Mapping[str, str]) -> Response:
+        name = passes.check_name(need_text(request, "taskname"))
+        typed = self._table(request)
+        parse_run_properties(name, properties)
+        task_id = start_pass(self.ctx, name, typed, properties)
+        audit.record(
+            self.actor, f"start {name}", cluster=self.ctx.cluster, target=typed or "", task=task_id, **properties
+        )
+        return Response({"taskId": task_id, "isSuccessful": True})
 
     def _table(self, request: Request) -> str | None:
         given, kind = text_param(request, "tableName"), text_param(request, "type")

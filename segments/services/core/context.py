@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from segments.domain.realtime.streams.kafka_settings import check_client
+from segments.domain.upkeep.run_properties import NO_PROPERTIES, RunProperties
 from segments.gateways.input_files.rules import InputRules
 from segments.gateways.timer import TIMER, Timer
 from segments.services.jobs.queue import NoQueue, TaskQueue
@@ -107,6 +108,8 @@ class Context:
     inputs: InputRules = field(default_factory=InputRules)
     #: What passes of this process have read of segments that are committed and kept.
     segment_record_cache: SegmentRecordCache = field(default_factory=SegmentRecordCache)
+    #: What this one run of a pass is asked for; anything else asks for nothing.
+    run_properties: RunProperties = NO_PROPERTIES
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ already, and a periodic pass takes it up.
 
 from __future__ import annotations
 
+import json
 import logging
 import uuid
 from collections.abc import Mapping
@@ -90,13 +91,15 @@ def enqueue_on_cluster(queue: TaskQueue, cluster: str, work: str) -> bool:
     return _try(queue, ON_CLUSTER, cluster, work, expires_s=_EXPIRES_S)
 
 
-def start_pass(ctx: Context, name: str, typed_table: str | None) -> str:
+def start_pass(ctx: Context, name: str, typed_table: str | None, properties: Mapping[str, str] = _NONE) -> str:
     """Have a worker run a pass over one table or all; returns the task's id, ``api-`` and eight hex digits.
 
-    Unavailable when the queue can not be reached: who asked is to know.
+    ``properties`` are those of this run, checked by ``parse_run_properties``. Unavailable when the queue can not be
+    reached: who asked is to know.
     """
     task_id = f"api-{uuid.uuid4().hex[:8]}"
-    ctx.queue.send(RUN_PERIODIC, name, typed_table, named=_cluster(ctx), task_id=task_id)
+    asked = {"properties": json.dumps(dict(properties))} if properties else _NONE
+    ctx.queue.send(RUN_PERIODIC, name, typed_table, named={**_cluster(ctx), **asked}, task_id=task_id)
     return task_id
 
 

@@ -212,6 +212,22 @@ def test_periodic_tasks_are_handed_to_the_workers(cluster: ApiCluster, tasks: li
     assert cluster.http.post("/periodictask/run?taskname=RetentionManager").status_code == 200
 
 
+def test_properties_of_one_run_are_checked(cluster: ApiCluster, tasks: list[Any]) -> None:
+    name, repair = "RealtimeSegmentValidationManager", {"repairErrorSegmentsForPartialUpsertOrDedup": "true"}
+    assert cluster.http.post(f"/periodictask/run?taskname={name}", repair, JSON).status_code == 200
+    assert tasks == [("segments.tasks.run_periodic", [name, None])]
+    for task, body, why in (
+        (name, {"repairErrorSegmentsForPartialUpsertOrDedup": "maybe"}, "must be true or false"),
+        (name, {"offsetCriteria": "smallest"}, "resumeConsumption"),
+        (name, {"whatever": "true"}, "whatever"),
+        ("RetentionManager", repair, "has no property"),
+    ):
+        answer = cluster.http.post(f"/periodictask/run?taskname={task}", body, JSON)
+        assert answer.status_code == 400
+        assert why in answer.content.decode()
+    assert len(tasks) == 1
+
+
 def test_the_audit_trail_is_read_page_by_page(cluster: ApiCluster) -> None:
     cluster.create()
     first = cluster.http.get("/api/v1/audit?limit=1").json()

@@ -5,7 +5,9 @@ or where the table or the cluster says so.
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +16,23 @@ import pytest
 from segments.clusters.embedded.realtime.committing import UNRECOVERABLE, repair_committing
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.repair.recovery_mode import ALWAYS, RECOVERY_MODE_KEY
+from segments.domain.upkeep.run_properties import RunProperties
 from segments.services.core.context import Actor
 from segments.services.realtime.reingestion import broken_segments, jobs
 from segments.store import paths
 from segments.store.records.reingestions import read_job
 from tests.dataplane.consuming.keyed_world import KeyedWorld, Row
-from tests.dataplane.consuming_world import RT
+from tests.dataplane.consuming_world import RT, rows_of
 from tests.dataplane.reingestion.lost import GIVES_UP_SOON, PEERS, TABLE, back, change, lose
 from tests.dataplane.world import poll
 
 ME = Actor("ada", "the disks are gone")
 FULL = {"upsertConfig": {"mode": "FULL", "deleteRecordColumn": "gone"}}
-DEDUP = {"dedupConfig": {"dedupEnabled": True}}
+DEDUP = {"dedupConfig": {"dedupEnabled": True}, "tableIndexConfig": {"nullHandlingEnabled": True}}
+LATE_DROPPED = {
+    "upsertConfig": {"mode": "FULL", "dropOutOfOrderRecord": True},
+    "tableIndexConfig": {"nullHandlingEnabled": True},
+}
 PARTIAL = {
     "upsertConfig": {"mode": "PARTIAL", "partialUpsertStrategies": {"n": "OVERWRITE"}},
     "tableIndexConfig": {"nullHandlingEnabled": True},
@@ -92,6 +99,77 @@ def test_where_the_order_of_rows_matters_a_lost_segment_is_read_again_only_when_
     allow(world, chain[0], allowed_by)
     back(world, chain[0])
     world.shows(broker, sorted(every))
+
+
+@pytest.mark.parametrize("config", [DEDUP, PARTIAL, LATE_DROPPED], ids=["dedup", "partial upsert", "late rows dropped"])
+@pytest.mark.parametrize("is_two", [False, True], ids=["one segment", "two in a row"])
+def test_rows_read_again_are_merged_with_the_rows_before_them_as_at_first(
+    world: KeyedWorld, config: dict[str, Any], is_two: bool
+) -> None:
+    """The segment that comes back has the very bytes of the lost one, and what comes later counts as if it had never
+    been away.
+    """
+    expected = Expected(config)
+    world.create_keyed(config, rows=10, servers=(1, 2), segments=PEERS, stream=GIVES_UP_SOON)
+    world.start_server(1)
+    world.start_server(2)
+    broker = world.start_broker()
+    while len(world.chain()) < 5:
+        expected.put(world, 10)
+        expected.wait(broker)
+    world.settled()
+    lost = world.chain()[1:3] if is_two else world.chain()[1:2]
+    crcs = [world.fields(s)["segment.crc"] for s in lost]
+    for segment in reversed(lost):
+        lose(world, segment)
+    if config is not LATE_DROPPED:
+        assert repair_committing(world.ctx, TABLE)[0] == []
+    world.ctx = replace(world.ctx, run_properties=RunProperties(repairs_ordered=True))
+    done, findings = repair_committing(world.ctx, TABLE)
+    assert [lost[0] in text for text in done] == [True]
+    waiting = [f for f in findings if f"It is read again when {lost[0]}" in f.message]
+    assert [f.subject for f in waiting] == lost[1:]
+    for segment in lost:
+        poll(lambda: not repair_committing(world.ctx, TABLE)[1], 30, f"{segment} to be read again")
+        back(world, segment)
+    assert [world.fields(s)["segment.crc"] for s in lost] == crcs
+    expected.wait(broker)
+    expected.put(world, 25)
+    expected.wait(broker)
+
+
+class Expected:
+    """What queries should see: the model."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self.config, self.pick = config, random.Random(5)
+        self.state: dict[str, tuple[int, int | None]] = {}
+
+    def put(self, world: KeyedWorld, count: int) -> None:
+        """Random rows, into the stream and into the model."""
+        pick = self.pick
+        rows: list[dict[str, Any]] = [
+            {"id": f"k{pick.randrange(90)}", "ts": 10**12 + pick.randrange(30), "n": pick.choice([None, 1, 2, 5])}
+            for _ in range(count)
+        ]
+        world.put_json(rows)
+        for row in rows:
+            key, version, n = row["id"], row["ts"], row["n"]
+            before = self.state.get(key)
+            if self.config is DEDUP:
+                self.state.setdefault(key, (version, n))
+            elif before is None or version >= before[0]:
+                keeps = self.config is PARTIAL and n is None and before is not None
+                self.state[key] = (version, before[1] if keeps and before is not None else n)
+
+    def wait(self, broker: Any) -> None:
+        """Until queries see it."""
+        wanted = [[key, -(2**63) if n is None else n] for key, (_, n) in sorted(self.state.items())]
+        sql = "select id, n from r order by id limit 1000"
+        try:
+            poll(lambda: rows_of(broker, sql) == wanted, 20, "one row of each key")
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {rows_of(broker, sql)} for {wanted}") from error
 
 
 def allow(world: KeyedWorld, segment: str, who: str) -> None:

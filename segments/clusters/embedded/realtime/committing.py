@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
@@ -20,6 +20,7 @@ from segments.domain.realtime.repair.committing import Committing, Need, need_of
 from segments.domain.realtime.repair.recovery_mode import RECOVERY_MODE_KEY, may_reingest
 from segments.domain.segments import segment_metadata
 from segments.domain.segments.segment_metadata import COMMITTING, SegmentMetadata
+from segments.domain.tables.keyed_tables import is_keyed
 from segments.domain.upkeep.findings import Found
 from segments.errors import PinotAdminError, RecordCorrupt, StateConflict, Unavailable
 from segments.names import TableName
@@ -75,13 +76,14 @@ def unfinished_commits(
     known = cached_records(ctx, table) if cached is None else cached
     wanted = {s for s, record in known.items() if record.status == COMMITTING}
     wanted |= {s for s, row in rows.items() if is_lost(row, view.get(s, {}))}
-    names = sorted(s for s in wanted if is_llc_name(s))
+    names = sorted((s for s in wanted if is_llc_name(s)), key=_place)
     if not names:
         return []
     records = ctx.store.get_many([paths.segment(table.typed, s) for s in names])
     rounds = ctx.store.get_many([paths.completion(table.typed, s) for s in names])
     settings, live = read_settings(ctx), set(live_instances(ctx.store))
-    may = may_reingest(read_table_config(ctx, table), settings.get(RECOVERY_MODE_KEY))
+    asked = ctx.run_properties.repairs_ordered
+    may = may_reingest(read_table_config(ctx, table), settings.get(RECOVERY_MODE_KEY), override=asked)
     age_ms, found = completion_ms(settings.get(COMPLETION_TIME_KEY)), []
     for name, record, current in zip(names, records, rounds, strict=True):
         if record is None or record.record is None or _metadata(record).status != COMMITTING:
@@ -102,6 +104,7 @@ def repair_committing(
     done: list[str] = []
     found: list[Found] = []
     until, failures = ctx.timer.seconds() + _LONGEST_RUN_S, 0
+    turns = _Turns(depend=is_keyed(read_table_config(ctx, table)))
     unfinished = unfinished_commits(ctx, table, cached)
     correct_list(ctx.store, table, [each.segment.name for each in unfinished])
     for each in unfinished:
@@ -113,11 +116,28 @@ def repair_committing(
             if not why:
                 done.append(f"Segment {each.segment.name}: the commit was ended with a server's copy.")
         if each.need in (Need.REINGEST, Need.UNBUILT):
-            began, why = reingest_lost(ctx, table, each.segment.name)
+            began, why = turns.take(each.segment.name, lambda name: reingest_lost(ctx, table, name))
             done += [began] if began else []
         if each.need is not Need.WAIT and (why or each.need is not Need.UPLOAD):
             found.append(_finding(each, why, ctx.clock()))
     return done, found
+
+
+class _Turns:
+    """Which lost segments are read again in this run. Where rows ``depend`` on those before them, one of a partition at
+    a time, the first one first.
+    """
+
+    def __init__(self, *, depend: bool) -> None:
+        self._depend = depend
+        self._first: dict[int, str] = {}
+
+    def take(self, segment: str, begin: Callable[[str], tuple[str, str]]) -> tuple[str, str]:
+        """What ``begin`` says, or that it waits for the one before."""
+        first = self._first.setdefault(parse_llc_name(segment).partition, segment)
+        if self._depend and first != segment:
+            return "", f"It is read again when {first}, on whose rows its own depend, is back."
+        return begin(segment)
 
 
 def end_from_server(ctx: Context, table: TableName, each: Unfinished) -> str:
@@ -206,6 +226,11 @@ def _until(node: Versioned | None) -> int:
         log.warning("%s", error)
         return 0
     return 0 if machine is None or machine.winner is None else machine.deadline_ms
+
+
+def _place(segment: str) -> tuple[int, int]:
+    name = parse_llc_name(segment)
+    return name.partition, name.sequence
 
 
 def _metadata(node: Versioned) -> SegmentMetadata:

@@ -14,7 +14,9 @@ from segments.dataplane.server.consuming.commit.uploads import Build
 from segments.dataplane.server.consuming.partition_reader import PartitionReader, RowsGone
 from segments.dataplane.server.consuming.shared_resources import SharedResources
 from segments.dataplane.server.consuming.source import Source, read_source
+from segments.dataplane.server.held.slots import Slots
 from segments.dataplane.server.reingestion.job_record import JobRecord, NotWanted
+from segments.dataplane.server.reingestion.rows_before import follow_rows_before
 from segments.domain.realtime.reingestion.job import Job, State
 from segments.domain.realtime.reingestion.rules import range_of
 from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
@@ -46,6 +48,7 @@ class Tools:
     """What every job of a server uses."""
 
     parts: SharedResources
+    slots: Slots
     uploads: ReingestedUploads
     stopping: threading.Event
 
@@ -55,6 +58,7 @@ class JobRun:
 
     def __init__(self, tools: Tools, job: Job) -> None:
         self._parts, self._uploads, self._stopping = tools.parts, tools.uploads, tools.stopping
+        self._slots = tools.slots
         self._record = JobRecord(tools.parts.store, job, tools.stopping)
         self._end: Offset | None = None
 
@@ -98,6 +102,7 @@ class JobRun:
         self._record.moved(state=State.READING, at=source.start.text, rows=0, lost=())
         reader = PartitionReader(source, source.start, self._parts.streams)
         try:
+            follow_rows_before(reader, self._slots, self._stopping)
             self._read(reader, end)
         finally:
             reader.rest()

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from segments.dataplane.server.consuming.shared_resources import SharedResources
+from segments.dataplane.server.held.slots import Slots
 from segments.dataplane.server.reingestion.job_run import JobRun, Tools, read_metadata
 from segments.domain.realtime.llc_name import LLCName, parse_llc_name
 from segments.domain.realtime.pause import stream_partition
@@ -41,10 +42,12 @@ _AGAIN_S: Final = 1.0
 class Reingestions:
     """One for a server. ``workers``: jobs at a time; None: half of the processors. Safe between threads."""
 
-    def __init__(self, parts: SharedResources, uploads: ReingestedUploads, *, workers: int | None = None) -> None:
+    def __init__(
+        self, parts: SharedResources, slots: Slots, uploads: ReingestedUploads, *, workers: int | None = None
+    ) -> None:
         self._parts, self._stopping = parts, threading.Event()
         self._uploads = uploads
-        self._tools = Tools(parts, uploads, self._stopping)
+        self._tools = Tools(parts, slots, uploads, self._stopping)
         self._pool = ThreadPoolExecutor(
             workers or max((os.cpu_count() or 1) // 2, 1), thread_name_prefix=f"reingest-{parts.instance}"
         )
