@@ -32,6 +32,7 @@ from segments.models import Cluster, Push
 from segments.names import OFFLINE, TableName, split_table_name
 from segments.services.core.context import Actor, Context
 from segments.services.jobs.queue import (
+    FIRE_SCHEDULE,
     FOLLOW_END,
     ON_CLUSTER,
     PREFIX,
@@ -44,6 +45,7 @@ from segments.services.jobs.table_passes import one_of, task_lock
 from segments.services.jobs.time_limit import TimeIsUp, within
 from segments.services.push import push_session
 from segments.services.replacement.ends import end_jobs
+from segments.services.schedules import beat_rows, task_start
 from segments.services.upkeep import passes
 from segments.services.upkeep.periodic import ClusterPass, OncePass, Periodic
 from segments.services.upkeep.periodic_passes import DECLARED
@@ -146,6 +148,28 @@ def run_periodic(
     raw, kind = split_table_name(table or "")
     ctx = replace(wiring.context(cluster), run_properties=parse_run_properties(name, json.loads(properties)))
     return passes.run_pass(ctx, name, TableName(raw, kind) if kind else None, Actor(actor))
+
+
+# -- schedules of tables' tasks
+
+
+@shared_task(name=FIRE_SCHEDULE, **_limits(ON_DEMAND["fire_schedule"]))
+def fire_schedule(cluster: str, table: str, due_ms: int) -> str:
+    """Start what a table's schedule says is due; its row fires again until somebody did."""
+    raw, kind = split_table_name(table)
+    if kind is None:
+        return f"'{table}' is no table."
+    with task_lock(wiring.context(), FIRE_SCHEDULE, ON_DEMAND["fire_schedule"], alone=False) as may_run:
+        if not may_run:
+            return f"The schedule of {table} waits for a free slot."
+        try:
+            ctx, name = wiring.context(cluster), TableName(raw, kind)
+            sentence = task_start.fire(ctx, name, due_ms)
+            beat_rows.go_on(ctx, name, due_ms)
+        except (NotFound, Unavailable) as error:
+            sentence = f"The schedule of {table} on cluster {cluster} waits: {error}"
+    log.info("%s", sentence)
+    return sentence
 
 
 # -- pushes

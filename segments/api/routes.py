@@ -18,7 +18,7 @@ from segments.api.realtime import completion, consumption, partitions, reingesti
 from segments.api.replacement import checks, lineage, protocol, undo
 from segments.api.segments import segment_archive, segment_operations, segment_uploads, segments
 from segments.api.tables import rebalance, schemas, tables
-from segments.api.tasks import lint
+from segments.api.tasks import lint, queues, runs, scheduler
 from segments.api.upkeep import findings, health, metrics, webhooks
 from segments.domain.realtime.completion import Kind
 
@@ -152,6 +152,40 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
         Route("query/sql", query.Query, short_way="POST"),
         Route("query", query.Query, short_way="POST"),
         Route("sql", query.Query, short_way="POST"),
+    ),
+    "Tasks": (
+        Route("tasks/tasktypes", queues.TaskTypes),
+        Route("tasks/summary", queues.Summary),
+        Route("tasks/schedule", scheduler.ScheduleTasks),
+        Route("tasks/execute", scheduler.ExecuteTask),
+        Route("tasks/scheduler/information", scheduler.SchedulerInformation),
+        Route("tasks/scheduler/jobKeys", scheduler.SchedulerJobKeys),
+        Route("tasks/scheduler/jobDetails", scheduler.SchedulerJobDetails),
+        Route("tasks/generator/<str:table>/<str:task_type>/debug", scheduler.GeneratorDebug),
+        Route("tasks/task/<str:task>", runs.OneTask),
+        Route("tasks/task/<str:task>/state", runs.TaskState),
+        Route("tasks/task/<str:task>/config", runs.TaskConfigs),
+        Route("tasks/task/<str:task>/runtime/config", runs.RuntimeConfig),
+        Route("tasks/task/<str:task>/debug", runs.TaskDebug),
+        Route("tasks/subtask/<str:task>/state", runs.SubtaskStates),
+        Route("tasks/subtask/<str:task>/config", runs.SubtaskConfigs),
+        Route("tasks/subtask/<str:task>/progress", runs.SubtaskProgress),
+        Route("tasks/<str:task_type>", queues.DeleteTasks),
+        Route("tasks/<str:task_type>/state", queues.QueueState),
+        Route("tasks/<str:task_type>/tasks", queues.TaskNames),
+        Route("tasks/<str:task_type>/tasks/count", queues.TaskNames, {"counts_only": True}),
+        Route("tasks/<str:task_type>/taskstates", queues.TaskStates),
+        Route("tasks/<str:task_type>/taskcounts", queues.TaskCounts),
+        Route("tasks/<str:task_type>/debug", queues.TypeDebug),
+        Route("tasks/<str:task_type>/cleanup", queues.CleanUpTasks),
+        Route("tasks/<str:task_type>/stop", queues.StopTasks),
+        Route("tasks/<str:task_type>/resume", queues.StopTasks, {"stops": False}),
+        Route("tasks/<str:task_type>/<str:table>/state", queues.TableTasks),
+        Route("tasks/<str:task_type>/<str:table>/debug", queues.TableTasks, {"shows_all": True}),
+        Route("tasks/<str:task_type>/<str:table>/metadata", queues.TaskMetadata),
+        Route("tasks/<str:task_type>/<str:table>/stop", queues.StopTasks),
+        Route("tasks/<str:task_type>/<str:table>/resume", queues.StopTasks, {"stops": False}),
+        Route("tasks/<str:task_type>/<str:table>/cleanup", queues.CleanUpTasks),
     ),
     "Completion protocol, for servers": (
         Route("segmentConsumed", completion.CompletionMessage, {"kind": Kind.CONSUMED}, "GET"),

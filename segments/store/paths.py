@@ -54,6 +54,9 @@ REBALANCES = "/PINOTADMIN/REBALANCES"
 #: Pinot's: one map field per rebalance.
 REBALANCE_JOBS = "/PROPERTYSTORE/CONTROLLER_JOBS/TABLE_REBALANCE"
 
+#: Schedules of tables' tasks, and stops of whole types of task: what was started last, and whether it is stopped.
+TASK_SCHEDULES = "/PINOTADMIN/TASK_SCHEDULES"
+
 #: Ends that are carried out in the background, and (ephemeral) who is at one right now.
 JOBS = "/PINOTADMIN/JOBS"
 JOB_LOCKS = "/PINOTADMIN/JOB_LOCKS"
@@ -225,6 +228,11 @@ def past_entries(table: str) -> str:
 def past_entry(table: str, entry: str) -> str:
     """One of them."""
     return f"{PAST_ENTRIES}/{table}/{entry}"
+
+
+def task_schedule(name: str) -> str:
+    """The record of a table's schedule (typed name), or of a type of task."""
+    return f"{TASK_SCHEDULES}/{name}"
 
 
 def entry_notes(table: str) -> str:

@@ -22,6 +22,7 @@ RUN_PERIODIC: Final = f"{PREFIX}run_periodic"
 RUN_SESSION: Final = f"{PREFIX}ingestion_session"
 FOLLOW_END: Final = f"{PREFIX}follow_end"
 ON_CLUSTER: Final = f"{PREFIX}on_cluster"
+FIRE_SCHEDULE: Final = f"{PREFIX}fire_schedule"
 _NONE: Final[Mapping[str, str]] = {}
 #: Seconds after which a scheduled task that no worker has begun is dropped: its next run does the work.
 _EXPIRES_S: Final = 10.0

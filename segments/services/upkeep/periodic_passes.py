@@ -15,6 +15,7 @@ from segments.services.realtime import lag, realtime_validation
 from segments.services.rebalance import rebalance
 from segments.services.replacement import entry_reaper
 from segments.services.replacement.ends import end_jobs
+from segments.services.schedules import beat_rows
 from segments.services.segments import deletion
 from segments.services.upkeep import housekeeping, retention, validation
 from segments.services.upkeep.periodic import ClusterPass, Every, OncePass, Periodic, TablePass
@@ -137,6 +138,13 @@ DECLARED: Final = (
         ClusterPass(rebalance.keep),
         TaskRule(PASSES, 300, is_long=True),
         by_name=TablePass("RebalanceChecker", rebalance.keep_one),
+    ),
+    Periodic(
+        "keep_schedules",
+        "keeps the schedules of tables' tasks in step with table configs",
+        Every("Schedules of tasks", 3, "seconds"),
+        OncePass(lambda _: beat_rows.keep_in_step()),
+        TaskRule(PASSES, 60),
     ),
     Periodic(
         "find_alerts",

@@ -65,4 +65,5 @@ ON_DEMAND: Final[dict[str, TaskRule]] = {
     "run_periodic": TaskRule(REPAIRS, 1800),
     "follow_end": TaskRule(PASSES, 900, is_long=True),
     "on_cluster": TaskRule(PASSES, 300, is_long=True),
+    "fire_schedule": TaskRule(PASSES, 300, is_long=True),
 }

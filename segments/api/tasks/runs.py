@@ -1,0 +1,125 @@
+"""Pinot's endpoints about one task and its sub-tasks: a run of a file ingestion session, and its files."""
+
+from __future__ import annotations
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from segments.api.base import ApiView, int_param, text_param
+from segments.domain.ingestion.session import FileRecord
+from segments.domain.ingestion.task_runs import (
+    TaskRun,
+    debug_info,
+    subtask_config,
+    subtask_names,
+    subtask_progress,
+    subtask_state,
+)
+from segments.domain.jobs.workers.pools import ON_DEMAND
+from segments.errors import StateConflict
+from segments.services.schedules import task_runs
+
+
+class _OfRun(ApiView):
+    """About one run; the right is that for its table."""
+
+    def table_asked(self, request: Request) -> str | None:
+        """The table of the run. NotFound."""
+        return task_runs.find_run(self.ctx, str(self.kwargs["task"])).table
+
+    def run(self, task: str) -> TaskRun:
+        """The run of the address. NotFound."""
+        return task_runs.find_run(self.ctx, task)
+
+    def files(self, request: Request, run: TaskRun) -> dict[str, FileRecord]:
+        """Its sub-tasks by name; those that ``subtaskNames`` lists, where it is given."""
+        found = subtask_names(run, task_runs.files_of(self.ctx, run))
+        wanted = {name.strip() for name in (text_param(request, "subtaskNames") or "").split(",") if name.strip()}
+        return {name: file for name, file in found.items() if not wanted or name in wanted}
+
+
+class OneTask(_OfRun):
+    """A single task."""
+
+    rights = {"DELETE": "administer"}
+    parameters = {"DELETE": ("forceDelete",)}
+
+    def delete(self, request: Request, task: str) -> Response:
+        """409: a run goes with its session."""
+        run = self.run(task)
+        raise StateConflict(
+            f"Task '{run.name}' is a run of session '{run.session.id}' and goes with it.",
+            remedy=f"DELETE /tasks/FileIngestionTask/{run.table}/metadata forgets the sessions of its table.",
+        )
+
+
+class TaskState(_OfRun):
+    """The state of a task."""
+
+    def get(self, request: Request, task: str) -> Response:
+        """IN_PROGRESS, COMPLETED, FAILED or ABORTED; as in Pinot COMPLETED does not say that every file was good."""
+        return Response(self.run(task).state)
+
+
+class TaskConfigs(_OfRun):
+    """What the sub-tasks of a task were given."""
+
+    def get(self, request: Request, task: str) -> Response:
+        """A list of configs, secrets masked; of an earlier run than the session's last one without files."""
+        run = self.run(task)
+        configs, files = task_runs.configs_of(self.ctx, run), self.files(request, run)
+        return Response(
+            [subtask_config(run, configs, file) for file in files.values()] or [subtask_config(run, configs)]
+        )
+
+
+class RuntimeConfig(_OfRun):
+    """The limits of a task."""
+
+    def get(self, request: Request, task: str) -> Response:
+        """{name: text}."""
+        self.run(task)
+        rule = ON_DEMAND["ingestion_session"]
+        return Response({"ConcurrentTasksPerWorker": str(rule.pool.slots), "TaskTimeoutMs": str(rule.limit_s * 1000)})
+
+
+class TaskDebug(_OfRun):
+    """Everything about a task."""
+
+    parameters = {"GET": ("verbosity",)}
+
+    def get(self, request: Request, task: str) -> Response:
+        """State, numbers, sub-tasks, and ``outcome``: whether all, some or none of its files were good."""
+        run, shows_all = self.run(task), (int_param(request, "verbosity") or 0) > 0
+        configs = task_runs.configs_of(self.ctx, run)
+        return Response(debug_info(run, task_runs.files_of(self.ctx, run), configs, shows_all=shows_all))
+
+
+class SubtaskStates(_OfRun):
+    """The states of a task's sub-tasks."""
+
+    def get(self, request: Request, task: str) -> Response:
+        """{sub-task: state}, null for one that has not begun."""
+        return Response({name: subtask_state(file) for name, file in self.files(request, self.run(task)).items()})
+
+
+class SubtaskConfigs(_OfRun):
+    """The configs of a task's sub-tasks."""
+
+    parameters = {"GET": ("subtaskNames",)}
+
+    def get(self, request: Request, task: str) -> Response:
+        """{sub-task: config}, secrets masked."""
+        run = self.run(task)
+        configs = task_runs.configs_of(self.ctx, run)
+        return Response({n: subtask_config(run, configs, file) for n, file in self.files(request, run).items()})
+
+
+class SubtaskProgress(_OfRun):
+    """How far a task's sub-tasks are."""
+
+    parameters = {"GET": ("subtaskNames",)}
+
+    def get(self, request: Request, task: str) -> Response:
+        """{sub-task: words}."""
+        return Response({n: subtask_progress(file) for n, file in self.files(request, self.run(task)).items()})

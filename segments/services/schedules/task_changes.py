@@ -1,0 +1,95 @@
+"""What Pinot's task endpoints change: tasks scheduled now, a type or a table stopped and resumed, metadata forgotten."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from segments.domain.ingestion.task_config import TASK_TYPE, task_map
+from segments.errors import InvalidInput, NotFound, PinotAdminError, StateConflict
+from segments.names import OFFLINE, TableName
+from segments.services.core.context import Actor, Context
+from segments.services.ingestion import sessions
+from segments.services.schedules.task_runs import all_runs
+from segments.services.schedules.task_start import start_now
+from segments.services.tables.table_record import find_table_config
+from segments.services.tables.tables import list_tables
+
+
+@dataclass
+class Scheduled:
+    """What came of scheduling: names of the runs that began, and what was said of tables of which none did."""
+
+    tasks: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, str]:
+        """Pinot's answer; ``notes`` is an addition."""
+        found = {
+            TASK_TYPE: ",".join(self.tasks),
+            "generationErrors": "; ".join(self.errors),
+            "schedulingErrors": "",
+        }
+        return {**found, "notes": "; ".join(self.notes)} if self.notes else found
+
+
+def schedule_tasks(ctx: Context, table: TableName | None, actor: Actor) -> Scheduled:
+    """Begin a run for this table, or for every table that has the task. What is refused for the one table, or for all,
+    is raised: NotFound, InvalidInput, StateConflict, Unavailable.
+    """
+    found = Scheduled()
+    tables = [table] if table is not None else _with_task(ctx)
+    for each in tables:
+        try:
+            name, why = run_now(ctx, each, actor)
+        except PinotAdminError as error:
+            if table is not None:
+                raise
+            found.errors.append(f"{each}: {error}")
+            continue
+        found.tasks += [name] if name else []
+        found.notes += [f"{each}: {why}"] if why else []
+    if found.errors and not found.tasks:
+        raise StateConflict(f"No task was scheduled: {'; '.join(found.errors)}", remedy="Correct what it names.")
+    return found
+
+
+def run_now(ctx: Context, table: TableName, actor: Actor) -> tuple[str, str]:
+    """Begin a run of the table's task; (its name, "") or ("", why none began). Raises as ``start_now``, and InvalidInput
+    for a table without the task.
+    """
+    config = find_table_config(ctx, table)
+    if config is None:
+        raise NotFound(f"Table '{table}' does not exist.", remedy="List the tables with GET /tables.")
+    if task_map(config) is None:
+        raise InvalidInput(
+            f"Table '{table}' does not have task type {TASK_TYPE}.",
+            remedy="Add it to task.taskTypeConfigsMap of its config.",
+        )
+    result = start_now(ctx, table, actor)
+    if result.session_id is None:
+        return "", result.why
+    session = sessions.current(ctx, table)
+    return (session.runs[-1].task if session is not None and session.runs else result.session_id), ""
+
+
+def delete_all(ctx: Context, actor: Actor, *, force: bool) -> list[str]:
+    """Forget the sessions of every table; what is visible stays. StateConflict while one runs, unless ``force``: then it
+    is cancelled. The tables.
+    """
+    runs = all_runs(ctx, lambda _: True)
+    busy = sorted({run.table for run in runs if run.is_running})
+    if busy and not force:
+        raise StateConflict(
+            f"File ingestion runs for {', '.join(busy)}.", remedy="Wait for its end, or say forceDelete=true."
+        )
+    done = []
+    for typed in sorted({run.table for run in runs}):
+        sessions.clear_state(ctx, TableName(typed.removesuffix(f"_{OFFLINE}"), OFFLINE), actor)
+        done.append(typed)
+    return done
+
+
+def _with_task(ctx: Context) -> list[TableName]:
+    names = [TableName(typed.removesuffix(f"_{OFFLINE}"), OFFLINE) for typed in list_tables(ctx, OFFLINE)]
+    return [name for name in names if (config := find_table_config(ctx, name)) and task_map(config) is not None]
