@@ -84,6 +84,7 @@ def document_rows() -> list[str]:
         "ingestion_session": "one run of a file ingestion session: reads files, switches",
         "follow_end": "one background end, right after it was requested",
         "on_cluster": "one of these on a Pinot cluster",
+        "fire_schedule": "what a table's schedule says is due",
     }
     rows = [(task, rule, "on demand", "", does[task]) for task, rule in ON_DEMAND.items()] + [
         (one.task, one.rule, f"{one.every.number} {UNITS[one.every.unit]}", "yes" if one.on_pinot else "", one.does)

@@ -19,10 +19,8 @@ from segments.services.tables.tables import existing_tables
 from segments.store import paths
 
 
-class _OfType(ApiView):
-    """About one type of task, over all tables that the asker may read."""
-
-    reading = "filtered"
+class _Tasks(ApiView):
+    """What all have: the runs that the asker may read, the table of the address, everything about a run."""
 
     def runs(self, request: Request, task_type: str) -> list[TaskRun]:
         """The runs of those tables. NotFound for a type that nothing runs."""
@@ -37,6 +35,12 @@ class _OfType(ApiView):
         """Pinot's answer about one run."""
         files = task_runs.files_of(self.ctx, run)
         return debug_info(run, files, task_runs.configs_of(self.ctx, run), shows_all=verbosity > 0)
+
+
+class _OfType(_Tasks):
+    """About one type of task, over all tables that the asker may read."""
+
+    reading = "filtered"
 
 
 class TaskTypes(ApiView):
@@ -114,10 +118,9 @@ class TypeDebug(_OfType):
         return Response({run.name: self.debug(run, verbosity) for run in self.runs(request, task_type)})
 
 
-class TableTasks(_OfType):
+class TableTasks(_Tasks):
     """The tasks of a type that are about one table."""
 
-    reading = "table"
     parameters = {"GET": ("verbosity",)}
     shows_all = False
 
@@ -130,10 +133,9 @@ class TableTasks(_OfType):
         return Response({run.name: run.state for run in runs})
 
 
-class TaskMetadata(_OfType):
+class TaskMetadata(_Tasks):
     """What is on record of a table's task."""
 
-    reading = "table"
     rights = {"DELETE": "administer"}
 
     def get(self, request: Request, task_type: str, table: str) -> Response:
@@ -154,7 +156,7 @@ class TaskMetadata(_OfType):
         return status(f"Successfully deleted metadata for task type: {task_type} from table: {name}")
 
 
-class StopTasks(_OfType):
+class StopTasks(_Tasks):
     """Stop or resume a type of task, or one table's."""
 
     rights = {"PUT": "administer"}
@@ -170,7 +172,7 @@ class StopTasks(_OfType):
         return status(f"Successfully {word} tasks for {what}")
 
 
-class CleanUpTasks(_OfType):
+class CleanUpTasks(_Tasks):
     """Forget finished tasks."""
 
     rights = {"PUT": "administer"}
@@ -184,7 +186,7 @@ class CleanUpTasks(_OfType):
         )
 
 
-class DeleteTasks(_OfType):
+class DeleteTasks(_Tasks):
     """Forget all tasks of a type."""
 
     rights = {"DELETE": "administer"}

@@ -87,7 +87,7 @@ class GeneratorDebug(ApiView):
     parameters = {"GET": ("localOnly",)}
 
     def get(self, request: Request, table: str, task_type: str) -> Response:
-        """[{"tableNameWithType", "taskType", "mostRecentErrorRunMessages": {moment: why}, "mostRecentSuccessRunTS"}]."""
+        """A list of one: ``mostRecentErrorRunMessages`` {moment: why}, and ``mostRecentSuccessRunTS``."""
         task_runs.require_type(task_type)
         name = existing_tables(self.ctx, table, None)[0]
         record = read_schedule(self.ctx, name.typed)

@@ -69,12 +69,13 @@ class TaskRun:
 
     @property
     def state(self) -> str:
-        """Pinot's state of a task."""
+        """Pinot's state of a task. FAILED: not a file but the run itself went wrong."""
         if self.is_running:
             return IN_PROGRESS
         if self.is_last and self.session.end_reason:
             return ABORTED
-        return FAILED if self.is_last and self.session.error and self.session.is_open else COMPLETED
+        is_broken = self.is_last and self.session.is_open and self.session.error and not self.session.counts.failed
+        return FAILED if is_broken else COMPLETED
 
     @property
     def outcome(self) -> Outcome:

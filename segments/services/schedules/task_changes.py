@@ -1,4 +1,4 @@
-"""What Pinot's task endpoints change: tasks scheduled now, a type or a table stopped and resumed, metadata forgotten."""
+"""What Pinot's task endpoints change: tasks scheduled now, sessions forgotten."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from segments.services.tables.tables import list_tables
 
 @dataclass
 class Scheduled:
-    """What came of scheduling: names of the runs that began, and what was said of tables of which none did."""
+    """What came of scheduling: names of the runs that began, and the reasons of tables of which none did."""
 
     tasks: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -55,8 +55,8 @@ def schedule_tasks(ctx: Context, table: TableName | None, actor: Actor) -> Sched
 
 
 def run_now(ctx: Context, table: TableName, actor: Actor) -> tuple[str, str]:
-    """Begin a run of the table's task; (its name, "") or ("", why none began). Raises as ``start_now``, and InvalidInput
-    for a table without the task.
+    """Begin a run of the table's task; (its name, "") or ("", why none began). Raises as ``start_now``; NotFound;
+    InvalidInput for a table without the task.
     """
     config = find_table_config(ctx, table)
     if config is None:
@@ -74,8 +74,8 @@ def run_now(ctx: Context, table: TableName, actor: Actor) -> tuple[str, str]:
 
 
 def delete_all(ctx: Context, actor: Actor, *, force: bool) -> list[str]:
-    """Forget the sessions of every table; what is visible stays. StateConflict while one runs, unless ``force``: then it
-    is cancelled. The tables.
+    """Forget the sessions of every table, which are returned; what is visible stays. StateConflict while one runs,
+    unless ``force``: then it is given up.
     """
     runs = all_runs(ctx, lambda _: True)
     busy = sorted({run.table for run in runs if run.is_running})

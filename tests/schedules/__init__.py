@@ -1,0 +1,1 @@
+"""Schedules of tables: rows of beat, starts, stops."""
