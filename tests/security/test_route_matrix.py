@@ -43,6 +43,7 @@ NAMES = {
     "key": "k",
     "name": "n",
     "tenant": "x",
+    "task": "x",
     "task_type": "x",
     "token": "1",
     "number": "1",
@@ -87,11 +88,20 @@ def reached(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> ApiCluster:
         "segments.api.replacement.lineage.find_job", lambda ctx, job: SimpleNamespace(table="t_OFFLINE")
     )
     monkeypatch.setattr("segments.api.tokens.revoke_token", lambda *_: [])
+    monkeypatch.setattr(
+        "segments.services.schedules.task_runs.find_run", lambda ctx, task: SimpleNamespace(table="t_OFFLINE")
+    )
     return cluster
 
 
 #: Reads whose table is in the body, or is that of the thing that the address names.
-TABLE_ELSEWHERE = ("/api/v1/jobs/<job>", "/api/v1/pushes/<push_id>", "/tables/validate")
+TABLE_ELSEWHERE = (
+    "/api/v1/jobs/<job>",
+    "/api/v1/pushes/<push_id>",
+    "/tables/validate",
+    "/tasks/scheduler/jobDetails",
+)
+OF_A_TASK = ("/tasks/task/", "/tasks/subtask/")
 
 
 def what_is_needed(route: Route, method: str) -> str:
@@ -101,6 +111,7 @@ def what_is_needed(route: Route, method: str) -> str:
         return need
     is_free = getattr(route.view, "reading", "table") != "table"
     is_of_table = bool({"table", "schema"} & set(route.parameters)) or route.path in TABLE_ELSEWHERE
+    is_of_table = is_of_table or route.path.startswith(OF_A_TASK)
     return f"{need.partition(' ')[0]} {'any' if is_free else 'table' if is_of_table else 'cluster'}"
 
 
