@@ -19,6 +19,7 @@ from segments.secret_texts import mask_text
 from segments.services.core.context import Context
 from segments.services.ingestion.manifest import Manifest, read_manifest, write_manifest, write_registry
 from segments.services.ingestion.session_store import change_session, finish_session, read_task
+from segments.spark.build_part import Built
 
 log = logging.getLogger(__name__)
 _HEARTBEAT_S: Final = 3.0
@@ -30,6 +31,8 @@ class HeldSession:
     def __init__(self, ctx: Context, table: TableName, session: IngestionSession, owner: str) -> None:
         self.ctx, self.table, self.session, self.owner = ctx, table, session, owner
         self.manifest = read_manifest(ctx, session)
+        #: Parts that this holder saw staged, by ordinal: they need not be searched for.
+        self.staged: dict[int, Built] = {}
         self.is_lost = False
         self._one_writer = threading.Lock()
 

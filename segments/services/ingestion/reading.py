@@ -1,4 +1,6 @@
-"""Reads a session's files: each is built into staged segments; one that fails does not stop the others."""
+"""Reads a session's files: each is built into staged segments; one that fails does not stop the others (rule
+`read-once`).
+"""
 
 from __future__ import annotations
 
@@ -132,7 +134,9 @@ class Reading:
 
     def _on_built(self, built: list[Built]) -> None:
         self._held.check()
-        self._parts.update({b.ordinal: b for b in built if b.ordinal in self._uris})
+        fresh_parts = {b.ordinal: b for b in built if b.ordinal in self._uris}
+        self._parts.update(fresh_parts)
+        self._held.staged.update({n: b for n, b in fresh_parts.items() if b.name})
         uris = dict.fromkeys(uri for b in built for uri in self._uris.get(b.ordinal, ()))
         fresh = [self._built(f) for uri in uris if (f := self._running.get(uri)) is not None and self._is_whole(f)]
         for file in fresh:
@@ -196,11 +200,15 @@ def _bad_rows(report: dict[str, Any]) -> int:
 
 
 def staged_parts(held: HeldSession, manifest: Manifest) -> Iterator[tuple[FileRecord, Built | None]]:
-    """Every staged file with what was staged for it; None where that is gone."""
-    notes = {b.ordinal: b for b in read_notes(held.ctx.deep_store, held.session.id)}
-    for file in manifest.files:
-        if file.state is FileState.BUILT:
-            for ordinal in file.ordinals:
-                one = notes.get(ordinal)
-                is_whole = one is not None and is_there(held.ctx, held.table, held.session.id, one)
-                yield file, one if is_whole else None
+    """Every staged file with what was staged for it; None where that is gone. What another holder staged is read from
+    its notes, and its files are searched for.
+    """
+    built = [f for f in manifest.files if f.state is FileState.BUILT]
+    if any(n not in held.staged for f in built for n in f.ordinals):
+        notes = read_notes(held.ctx.deep_store, held.session.id)
+        missing = {n for f in built for n in f.ordinals} - held.staged.keys()
+        there = (b for b in notes if b.ordinal in missing and is_there(held.ctx, held.table, held.session.id, b))
+        held.staged.update({b.ordinal: b for b in there})
+    for file in built:
+        for ordinal in file.ordinals:
+            yield file, held.staged.get(ordinal)

@@ -1,7 +1,7 @@
 """Sessions in ZooKeeper: which one is the table's current one, each one's record, every write on the version read.
 
 That only one session of a table is current is a constraint: a session is created in one transaction with the record
-that names it, on the version that was decided on.
+that names it, on the version that was decided on (rule `one-session-per-table`).
 """
 
 from __future__ import annotations

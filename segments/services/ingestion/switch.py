@@ -1,4 +1,6 @@
-"""The switch of a session: its staged segments take the place of what they replace, in one replacement."""
+"""The switch of a session: its staged segments take the place of what they replace, in one replacement (rule
+`nothing-before-the-switch`).
+"""
 
 from __future__ import annotations
 
