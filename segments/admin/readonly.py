@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 
+from segments.domain.formats.plural import counted
 from segments.services.access.read_rights import readable_rows, reads_all
 
 
@@ -49,4 +50,4 @@ class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]  # unfold ships no types
 
 def segment_count(names: list[str]) -> str:
     """``12 segments``."""
-    return f"{len(names)} segment{'' if len(names) == 1 else 's'}"
+    return counted(len(names), "segment")

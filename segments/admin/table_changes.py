@@ -138,7 +138,11 @@ def take_back(entry: LineageEntry) -> Change:
         run=partial(_take_back, entry_id),
         confirm=table.name,
         why_not=" ".join(blockers),
-        explain=[taken, f"{len(preview.deleted_segments)} segments of the new side leave the table.", *preview.notes],
+        explain=[
+            taken,
+            f"The table loses {counted(len(preview.deleted_segments), 'segment')} of the new side.",
+            *preview.notes,
+        ],
         fields={"steps": shown, **({"force": force} if preview.needs_force else {})},
         extra={"before": preview.before, "after": preview.after, "console": _page_of(entry)},
     )

@@ -30,7 +30,7 @@ def test_who_rolled_back_undoes_it_on_the_page_that_follows(page: Page, world: W
     expect(page.get_by_role("heading", name="Rolled back")).to_be_visible()
     assert world.visible == sorted(OLD)
     page.get_by_role("link", name="Undo the rollback…").click()
-    expect(page.get_by_text("deleted segments come back, hidden until all servers")).to_be_visible()
+    expect(page.get_by_text("back, hidden until all servers")).to_be_visible()
     page.get_by_label("Reason").fill("it was right")
     page.get_by_role("button", name="Undo the rollback").click()
     expect(page.get_by_text("The rollback is undone.")).to_be_visible()

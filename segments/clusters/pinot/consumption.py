@@ -15,6 +15,7 @@ from typing import Any, Final, NoReturn
 
 from segments.clusters.pinot.calls import quoted, read_object, require, version
 from segments.clusters.pinot.changes import Request, change, send_change
+from segments.domain.formats.plural import counted
 from segments.domain.pinot import version as pinot_version
 from segments.domain.pinot.refusal_rules import NO_SERVER_NOTIFIED
 from segments.domain.pinot.version import has
@@ -178,7 +179,8 @@ def _keep_pause(ctx: Context, table: TableName) -> list[str]:
     if not waiting or now - ours.asked_ms < _SEND_AGAIN_MS:
         return []
     _send_again(ctx, table, replace(ours, asked_ms=now))
-    return [f"{table} is paused and {len(waiting)} segments still consume; Pinot was asked again."]
+    still = counted(len(waiting), "segment", "still consumes", "still consume")
+    return [f"{table} is paused and {still}; Pinot was asked again."]
 
 
 def _send_again(ctx: Context, table: TableName, ours: OurPause) -> None:

@@ -6,6 +6,7 @@ from typing import Final
 
 from segments.clusters.pinot.calls import quoted
 from segments.clusters.pinot.instances.segment_reset import reset_segment
+from segments.domain.formats.plural import counted
 from segments.domain.segments.ideal_state import ERROR
 from segments.names import TableName
 from segments.services.core.context import Context
@@ -31,7 +32,7 @@ def plan_fix(ctx: Context, table: TableName, code: str, subject: str) -> Fix:
 
 def _reset(ctx: Context, table: TableName, segment: str) -> list[str]:
     count = sum(reset_segment(ctx, table, segment, target=i) for i in _in_error(ctx, table, segment))
-    return [f"{count} replicas of {segment} in ERROR were reset."]
+    return [f"Reset {counted(count, 'replica')} of {segment} in ERROR."]
 
 
 def _in_error(ctx: Context, table: TableName, segment: str) -> list[str]:

@@ -30,6 +30,7 @@ from segments.dataplane.broker.strict_groups import is_strict, narrowed
 from segments.dataplane.query import QueryRejected
 from segments.dataplane.query.engine import check_bytes
 from segments.dataplane.query.sql.parse import parse_select
+from segments.domain.formats.plural import counted
 from segments.domain.formats.whole_number import whole_number
 from segments.errors import PinotAdminError, Rejected, Unavailable
 from segments.gateways.servers import Servers
@@ -325,7 +326,7 @@ def _check_whole(gathered: Gathered, routing: Routing) -> None:
         )
     raise _Failed(
         answers.SEGMENTS_UNAVAILABLE,
-        f"{len(names)} segments of table '{routing.table}' could not be read: {answers.name_some(names)}. "
+        f"{counted(len(names), 'segment')} of table '{routing.table}' could not be read: {answers.name_some(names)}. "
         f"{gathered.lost[names[0]]}",
         gathered,
         is_outdated=gathered.is_behind,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from segments.domain.formats.plural import counted
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import StateConflict
 
@@ -32,8 +33,7 @@ def would_replace(config: TableConfig, found: Sequence[SameName]) -> StateConfli
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     names = ", ".join(str(f) for f in found[:_SHOWN])
     return StateConflict(
-        f"The push would replace {len(found)} segment{'s' if len(found) > 1 else ''} of table '{config.table}' "
-        f"by name: {names}{more}.",
+        f"The push would replace {counted(len(found), 'segment')} of table '{config.table}' by name: {names}{more}.",
         remedy="Push with overwrite=true to replace them; what is replaced is kept, and listed under Deleted. Or "
         f"{_other_way(config)}.",
         segments=[f.segment for f in found[:_LISTED]],

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 from segments.domain.formats.json_model import Long, Text, Whole, read_model
+from segments.domain.formats.plural import counted
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.tables.datetime_format import DateTimeFormat, check_granularity, parse_format
 from segments.domain.tables.schema_model import FieldModel, SchemaModel, TimeFieldModel, TimeGranularityModel
@@ -137,7 +138,7 @@ def new_schema(body: Any) -> Schema:
     """
     schema = parse_schema(body)
     if len(schema.fields) > MOST_COLUMNS:
-        text = f"Schema '{schema.name}' has {len(schema.fields)} columns."
+        text = f"Schema '{schema.name}' has {counted(len(schema.fields), 'column')}."
         raise InvalidInput(text, remedy=f"A table has at most {MOST_COLUMNS}; keep the rest in a column of type JSON.")
     return schema
 

@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 
 from django.db import transaction
 
+from segments.domain.formats.plural import counted
 from segments.domain.push.push_plan import (
     InputFile,
     Part,
@@ -243,7 +244,9 @@ class _Run:
         self.found.check()
         missing = still_to_build(self.parts, self.built)
         if missing:
-            raise Unavailable(f"{len(missing)} segments were not built, first of '{missing[0].source}'.")
+            raise Unavailable(
+                f"{counted(len(missing), 'segment', 'was', 'were')} not built, first of '{missing[0].source}'."
+            )
         names = [b.name for b in self.built.values()]
         twice = sorted({n for n in names if names.count(n) > 1}) if len(set(names)) < len(names) else []
         if twice:

@@ -250,7 +250,7 @@ def _check_number(ctx: Context, spec: PushSpec, actor: Actor) -> None:
         count = found.count()
         if count >= most:
             raise TooManyRequests(
-                f"{count} pushes of {whose} wait or run; at most {most} are taken.",
+                f"Pushes of {whose} that wait or run: {count}; at most {most} {'is' if most == 1 else 'are'} taken.",
                 remedy=f"Wait until some are done, cancel them, or raise {setting}.",
                 retry_after_s=_AGAIN_S,
             )

@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Final, TypeVar
 from urllib.parse import unquote
 
+from segments.domain.formats.plural import counted
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.segments import archive as documents
 from segments.domain.segments import segment_metadata
@@ -263,7 +264,9 @@ def remove_aged(ctx: Context, folder: str) -> list[str]:
     tars, papers = aged(DELETED), aged(RECORDS)
     in_parallel(lambda name: ctx.deep_store.delete(f"{DELETED}/{folder}/{name}"), tars)
     in_parallel(lambda name: ctx.deep_store.delete(f"{RECORDS}/{folder}/{name}"), {*tars, *papers})
-    return [f"Removed {len(tars)} files of deleted segments of {folder} whose time was over."] if tars else []
+    return (
+        [f"Removed {counted(len(tars), 'file')} of deleted segments of {folder} whose time was over."] if tars else []
+    )
 
 
 def keep_all(

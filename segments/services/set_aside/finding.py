@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from segments.domain.formats.plural import counted
 from segments.domain.upkeep.findings import Found
 from segments.models import SetAsideCount, SetAsideMessage
 from segments.names import TableName
@@ -26,8 +27,5 @@ def set_aside_findings(cluster: str, table: TableName) -> list[Found]:
     named = ", ".join(map(str, partitions[:_NAMED])) + (" and others" if len(partitions) > _NAMED else "")
     where = f" (partition{'s' if len(partitions) > 1 else ''} {named})" if partitions else ""
     more = f" {dropped:,} more were too many to keep." if dropped else ""
-    what = (
-        f"{count:,} message{'s' if count != 1 else ''} of the stream gave no row and "
-        f"{'wait' if count != 1 else 'waits'}"
-    )
+    what = f"{counted(count, 'message')} of the stream gave no row and {'wait' if count != 1 else 'waits'}"
     return [Found(CODE, "", "warning", f"{what} to be replayed or deleted{where}.{more}")]

@@ -196,7 +196,9 @@ def _stranded_uploads(ctx: Context, table: TableName) -> list[str]:
         if unquote(segment) not in busy and not is_named:
             stranded.append(name)
             ctx.deep_store.delete(f"{folder}/{name}")
-    return [f"Removed {len(stranded)} files that interrupted uploads to {table} had left."] if stranded else []
+    return (
+        [f"Removed {counted(len(stranded), 'file')} that interrupted uploads to {table} had left."] if stranded else []
+    )
 
 
 def _doubtful(ctx: Context, both: Sequence[TableName], names: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Numbered cases of storage and upload behaviour that no other test shows: records, deletion, and the upload's refusals
+"""What storage and uploads do that no other test shows: records, deletion, and the upload's refusals
 word by word.
 """
 

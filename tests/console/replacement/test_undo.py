@@ -39,7 +39,7 @@ def test_the_page_after_a_rollback_undoes_it_and_says_until_when(
     after = text(operator, f"{LINEAGE}{three[2]}/rollback/")
     assert ("Undo the rollback…" in after, "while the deleted files are kept" in after) == (True, True)
     page = text(operator, f"{LINEAGE}{three[2]}/undo/")
-    assert ("1 deleted segments come back" in page, "Segments that come back (1)" in page) == (True, True)
+    assert ("1 deleted segment comes back" in page, "Segments that come back (1)" in page) == (True, True)
     answer = operator.post(f"{LINEAGE}{three[2]}/undo/", {"reason": "it was right"}, follow=True)
     assert ("The rollback is undone" in answer.content.decode(), world.visible) == (True, ["d"])
     assert "Roll it back again" in answer.content.decode()

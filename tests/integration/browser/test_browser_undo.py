@@ -43,7 +43,7 @@ def test_rollbacks_are_undone_with_the_buttons_that_the_pages_offer(page: Page, 
     expect(page.get_by_role("heading", name="Rolled back")).to_be_visible()
     assert client.counts(table) == {"b": 10}
     page.get_by_role("link", name="Undo the rollback…").click()
-    expect(page.get_by_text("deleted segments come back, hidden until all servers")).to_be_visible()
+    expect(page.get_by_text("back, hidden until all servers")).to_be_visible()
     press(page, "Undo the rollback", "it was right")
     expect(page.get_by_text("The rollback is undone.")).to_be_visible()
     assert client.counts(table) == {"c": 10}

@@ -28,7 +28,7 @@ def test_replicas_in_error_are_reset_one_by_one_by_its_controller(tmp_path: Path
     found = finding(kind.ctx.cluster, "replica-error", segment)
     [write] = plan_fix(kind.ctx, TABLE, found).writes
     assert f"/segments/{TABLE.typed}/{segment}/reset?targetInstance=Server_s_8099" in write
-    assert fix(kind.ctx, TABLE, found, actor=ANN) == [f"1 replicas of {segment} in ERROR were reset."]
+    assert fix(kind.ctx, TABLE, found, actor=ANN) == [f"Reset 1 replica of {segment} in ERROR."]
     assert AuditEvent.objects.get(action="fixFinding").detail["writes"] == [write]
     view(kind.inside)
     assert "No replica" in plan_fix(kind.ctx, TABLE, found).why_not

@@ -8,6 +8,7 @@ from typing import Final
 
 from segments.clusters.embedded.realtime import committing
 from segments.clusters.embedded.realtime.replica_resets import Resets, plan_resets
+from segments.domain.formats.plural import counted
 from segments.domain.realtime.repair.committing import Need
 from segments.domain.upkeep.findings import NO_FILE
 from segments.errors import StateConflict
@@ -68,7 +69,7 @@ def _send(ctx: Context, table: TableName, plan: Resets) -> list[str]:
     for instance, segment in plan.replicas:
         chosen[instance].append(segment)
     count = segment_reset.send_resets(ctx, table, chosen, plan.view) if chosen else 0
-    return [f"{count} replicas of {table} in ERROR were reset."]
+    return [f"Reset {counted(count, 'replica')} of {table} in ERROR."]
 
 
 def _copy(ctx: Context, table: TableName, segment: str) -> Fix:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from segments.domain.formats.plural import counted
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.llc_name import partition_of
 from segments.domain.realtime.pause import PauseState, consuming_segments, pause_of, status_json, time_text, with_pause
@@ -102,7 +103,8 @@ def keep_paused(ctx: Context, table: TableName, ideal: ZNRecord) -> list[str]:
     lost = sorted(set(waiting) - reached)
     tail = f" No server of {', '.join(lost[:3])} is alive." if lost else ""
     return [
-        f"{table} is paused and {len(waiting)} segments still consume; their servers were asked to commit again.{tail}"
+        f"{table} is paused and {counted(len(waiting), 'segment', 'still consumes', 'still consume')}; "
+        f"the servers were asked to commit again.{tail}"
     ]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from segments.domain.formats.plural import counted
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.domain.realtime.realtime_repair import START_OFFSET
 from segments.domain.realtime.realtime_table import check_realtime
@@ -86,7 +87,7 @@ def reset_bad_replicas(ctx: Context, table: TableName) -> tuple[list[str], list[
     # On record before they are sent: a process that dies in between has tried once too few, never once too often.
     change_tries(ctx.store, table.typed, lambda before: _tried(before, chosen, plan.view, ctx.clock()))
     count = segment_reset.send_resets(ctx, table, chosen, plan.view) if chosen else 0
-    return [f"{count} replicas of {table} in ERROR were reset."] if count else [], plan.findings
+    return [f"Reset {counted(count, 'replica')} of {table} in ERROR."] if count else [], plan.findings
 
 
 def _tried(before: TriesByReplica, chosen: Mapping[str, Sequence[str]], view: Rows, now_ms: int) -> TriesByReplica:

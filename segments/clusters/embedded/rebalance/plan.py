@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from segments.clusters.embedded.rebalance.observed import Observed, observe, placement
+from segments.domain.formats.plural import counted
 from segments.domain.realtime.repair.recovery_mode import RECOVERY_MODE_KEY, may_reingest
 from segments.domain.rebalance.answers import Check, Plan, plan_of
 from segments.domain.rebalance.data_loss import risks
@@ -66,8 +67,8 @@ def _check_may_part(config: TableConfig, moved: Mapping[str, Sequence[str]]) -> 
     """A partition that is half on one server and half on another has no server that knows all rows of its keys."""
     if moved and is_keyed(config):
         raise StateConflict(
-            f"{len(moved)} segments of upsert or dedup table '{config.table}' would move one by one, but all segments "
-            "of a partition stay together.",
+            f"{counted(len(moved), 'segment')} of upsert or dedup table '{config.table}' would move one by one, but "
+            "all segments of a partition stay together.",
             remedy="They stay where they are; a server that was lost is replaced by one with its name.",
         )
 
@@ -109,7 +110,8 @@ def _checks(config: TableConfig, where: Placement, options: Options, plan: Plan)
         warnings.append("queries fail until the new servers have loaded what they get")
     text = "; ".join(warnings) or "All rebalance parameters look good"
     groups = (
-        f"{where.replicas} replica groups are kept: {len(where.servers)} servers, in turn by name"
+        f"{counted(where.replicas, 'replica group', 'is', 'are')} kept: {counted(len(where.servers), 'server')}, "
+        "in turn by name"
         if where.is_grouped
         else "The table has no replica groups"
     )

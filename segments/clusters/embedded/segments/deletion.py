@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from segments.clusters.embedded.segments import restored_files
+from segments.domain.formats.plural import counted
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.segments.archive import Outcome
 from segments.errors import NotFound, PinotAdminError
@@ -134,4 +135,4 @@ def _own_term(ctx: Context, table: TableName) -> str | None:
 def _sentence(table: TableName, fate: str, segments: Sequence[str]) -> str:
     if len(segments) == 1:
         return f"Segment {segments[0]} of {table}: {fate}."
-    return f"{len(segments)} segments of {table}, e.g. {segments[0]}: {fate}."
+    return f"{counted(len(segments), 'segment')} of {table}, e.g. {segments[0]}: {fate}."

@@ -27,6 +27,7 @@ from segments.console.listing import asked, page_number
 from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.presenters import minion_tasks as presenter
 from segments.console.presenters.badges import mark
+from segments.domain.formats.plural import counted
 from segments.domain.pinot.minion_tasks import STOPPED
 from segments.errors import InvalidInput, NotFound, PinotAdminError
 from segments.services.core.context import Actor, Context
@@ -122,7 +123,7 @@ def _run_schedule(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome
     if not made:
         return Outcome(f"Pinot found nothing to do for {task_type} in {table}, or it is still at it: no task was made.")
     return Outcome(
-        f"Pinot made {len(made)} task{'' if len(made) == 1 else 's'} of type {task_type} for {table}.",
+        f"Pinot made {counted(len(made), 'task')} of type {task_type} for {table}.",
         reverse("console:task", args=[task_type, made[0]]),
         "The task",
     )

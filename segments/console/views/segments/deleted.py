@@ -245,7 +245,8 @@ def _named(target: Target, *more: str) -> list[str]:
         raise InvalidInput("No segment was chosen.", remedy="Tick segments in the list first.")
     if len(names) > MOST:
         raise InvalidInput(
-            f"{len(names)} segments are too many for one go.", remedy=f"Choose at most {MOST}, or use the REST API."
+            f"{counted(len(names), 'segment', 'is', 'are')} too many for one go.",
+            remedy=f"Choose at most {MOST}, or use the REST API.",
         )
     return names
 

@@ -28,7 +28,7 @@ def _many(target: Target, plain: Operation) -> Operation:
 def _run_reset(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
     segment = target.arguments["segment"]
     count = segment_reset.reset_segment(target.ctx, target.name, segment, actor=actor)
-    return Outcome(f"{count} replica{'' if count == 1 else 's'} of {segment} start{'s' if count == 1 else ''} over.")
+    return Outcome(f"{counted(count, 'replica')} of {segment} start{'s' if count == 1 else ''} over.")
 
 
 RESET: Final = Operation(

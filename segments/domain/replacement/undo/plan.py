@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from segments.domain.formats.plural import counted
 from segments.domain.replacement.lineage import (
     PIN_ACTOR,
     PIN_REASON,
@@ -121,7 +122,7 @@ def strangers_blocker(plan: UndoPlan, strangers: Sequence[str], rows: int) -> St
     return StateConflict(
         f"Segment '{strangers[0]}'{more} with {rows} rows came after the rollback of entry '{plan.target}': "
         "undone, queries would see them"
-        f" next to the {len(plan.back)} segments that come back.",
+        f" next to {counted(len(plan.back), 'segment')} that undoing brings back.",
         remedy="If they are other data, give force=true; if they are the same data, there is nothing to undo.",
         entry=plan.target,
         segments=list(strangers),

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from segments.domain.formats.plural import counted
 from segments.domain.segments.admission import Conditions
 from segments.domain.segments.archive import Outcome, refused
 from segments.domain.segments.segment_metadata import SegmentMetadata, from_record
@@ -59,7 +60,7 @@ def _foreseen(one: KeptFile, now: SegmentMetadata | None) -> Outcome:
 
 
 def _rows(metadata: SegmentMetadata) -> str:
-    return "rows" if metadata.total_docs is None else f"{metadata.total_docs:,} rows"
+    return "rows" if metadata.total_docs is None else counted(metadata.total_docs, "row")
 
 
 def bring_back(ctx: Context, table: TableName, one: KeptFile, actor: Actor) -> Outcome:

@@ -71,11 +71,11 @@ def explained(preview: UndoPreview) -> list[str]:
     steps = len(preview.undoes)
     until = preview.possible_until_ms
     several = f" It takes back all {steps} steps of the rollback at once." if steps > 1 else ""
+    back = counted(len(preview.returning_segments), "deleted segment", "comes", "come")
+    hidden = counted(len(preview.hidden_segments), "segment", "is", "are")
     return [
-        f"{len(preview.returning_segments)} deleted segments come back, hidden until all servers have loaded "
-        f"them.{several}",
-        f"Then queries switch to them, and {len(preview.hidden_segments)} segments that they see now are hidden, "
-        "in one step.",
+        f"{back} back, hidden until all servers have loaded what comes back.{several}",
+        f"Then queries switch to it, and {hidden} hidden that they see now, in one step.",
         "It is a replacement of its own: it can be rolled back like any other.",
         *([f"Possible until {presenter.minute(until)}, while their files are kept."] if until else []),
     ]
