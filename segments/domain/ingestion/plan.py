@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Final
 
+from segments.domain.formats.plural import counted
 from segments.domain.ingestion.registry import Ingested, Registry
 from segments.domain.ingestion.session import FileRecord, FileState, Fingerprint
 from segments.domain.ingestion.task_config import IngestionMode, IngestionTask, ModifiedFilePolicy
@@ -151,7 +152,8 @@ def _selected(task: IngestionTask, registry: Registry, visible: Visible) -> tupl
     inside, crossing = segments_in_range(visible.segments, selector.from_ms, selector.until_ms)
     if crossing:
         raise StateConflict(
-            f"{len(crossing)} segments cross the edge of the replaced time range: {_some(crossing)}.",
+            f"{counted(len(crossing), 'segment', 'crosses', 'cross')} the edge of the replaced time range: "
+            f"{_some(crossing)}.",
             remedy="Widen replaceFrom and replaceUntil until they hold these segments whole.",
             segments=list(crossing[:100]),
         )
