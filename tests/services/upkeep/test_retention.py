@@ -95,7 +95,7 @@ def test_a_failing_step_stops_no_other_and_both_are_reported(
     monkeypatch.setattr(retention, "_by_time", broken)
     (said,) = passes.run_pass(world.ctx, "RetentionManager", TABLE, SYSTEM)
     assert "Time retention failed: no records today" in said
-    assert "Removed 1 files" in said
+    assert "Removed 1 file " in said
     assert not (root / "Deleted_Segments" / "t" / "old").exists()
     assert PassRun.objects.get().succeeded is False
 
