@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from segments.domain.formats.plural import counted
 from segments.domain.ingestion.session import IngestionSession, SessionState
 from segments.domain.replacement.lineage import State
 from segments.errors import NotFound, StateConflict
@@ -49,7 +50,9 @@ def preview_undo(ctx: Context, table: TableName, session_id: str) -> UndoPreview
     if not left:
         return UndoPreview((), (), False, ("None of its segments is visible any more.",))
     if manifest.segments_from:
-        why = f"What it replaced is gone: {len(manifest.segments_from)} segments are kept no longer."
+        why = (
+            f"What it replaced is gone: {counted(len(manifest.segments_from), 'segment', 'is', 'are')} kept no longer."
+        )
         return UndoPreview(left, (), False, (why,))
     return UndoPreview(left, (), False)
 

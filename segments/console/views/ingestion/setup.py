@@ -23,6 +23,7 @@ from segments.console.forms import PlainForm
 from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.views.ingestion.table_ingestion import configured
 from segments.console.views.tables.tables import head
+from segments.domain.formats.plural import counted
 from segments.errors import PinotAdminError
 from segments.models import Table
 from segments.names import OFFLINE
@@ -191,8 +192,8 @@ def _to_switch_on(target: Target, plain: Operation) -> Operation:
 def _first_session(found: FirstSession) -> list[str]:
     if found.why_idle:
         return [f"The first session would have nothing to do: {found.why_idle}"]
-    files = f"{found.files:,} file{'' if found.files == 1 else 's'} of {found.bytes:,} bytes"
-    gone = f", and replaces {len(found.replaces):,} segments that queries see now" if found.replaces else ""
+    files = f"{counted(found.files, 'file')} of {counted(found.bytes, 'byte')}"
+    gone = f", and replaces {counted(len(found.replaces), 'segment')} that queries see now" if found.replaces else ""
     return [f"The first session reads {files}{gone}."]
 
 
