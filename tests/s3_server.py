@@ -59,6 +59,11 @@ class S3Server:
         with self.files().open_output_stream(path) as out:
             out.write(data)
 
+    def files_below(self, path: str) -> list[str]:
+        """Paths of all files there; [] when there is no such folder."""
+        found = self.files().get_file_info(pafs.FileSelector(path, recursive=True, allow_not_found=True))
+        return [info.path for info in found if info.type == pafs.FileType.File]
+
     def stop(self) -> None:
         self.process.kill()
         self.process.wait()

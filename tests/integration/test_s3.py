@@ -1,0 +1,91 @@
+"""An installation whose deep store, staging and input are in an S3 store: a push, a rollback, a restore, a commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.running import DAY0, Client, Installation
+from tests.integration.test_push import finished, spec
+from tests.integration.test_realtime_basic import Table
+from tests.s3_server import S3Server, start_s3
+from tests.waiting import poll
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
+
+
+@pytest.fixture
+def s3() -> Iterator[S3Server]:
+    server = start_s3()
+    for bucket in ("deep-store", "lake"):
+        server.make_bucket(bucket)
+    yield server
+    server.stop()
+
+
+def test_pushes_rollbacks_restores_and_commits_work_on_an_s3_store(tmp_path: Path, s3: S3Server) -> None:
+    settings = {**s3.settings, "DEEP_STORE_URL": "s3://deep-store/segments"}
+    installation = Installation(tmp_path / "data", "--input-root", "s3://lake/in", settings=settings).start(240)
+    try:
+        client = Client(installation.endpoints)
+        _push_and_go_back(client, s3)
+        _delete_and_restore(client)
+        _commit(installation, client, s3)
+        assert not any((installation.folder / "deepstore").rglob("*"))
+    finally:
+        assert installation.stop() == 0
+
+
+def _pushed(client: Client, s3: S3Server, label: str, files: int) -> str:
+    """A push from S3 of so many files of 25 rows; its lineage entry."""
+    for number in range(files):
+        lines = [f"{label},{i},{DAY0 + i % 5}" for i in range(25)]
+        s3.put(f"lake/in/{label}/part {number}.csv", "\n".join(["v,n,day", *lines, ""]).encode())
+    fs = [{"scheme": "s3", "className": "org.apache.pinot.plugin.filesystem.S3PinotFS", "configs": {}}]
+    body = {**spec("pushed", Path("/")), "inputDirURI": f"s3://lake/in/{label}", "pinotFSSpecs": fs}
+    done = finished(client, str(client.call("POST", "/api/v1/pushes", 201, json=body).json()["id"]), 200)
+    assert (done["state"], done["error"], done["rows"]) == ("DONE", "", 25 * files)
+    return str(done["segmentLineageEntryId"])
+
+
+def _push_and_go_back(client: Client, s3: S3Server) -> None:
+    client.create("pushed")
+    _pushed(client, s3, "old", 1)
+    assert client.counts("pushed") == {"old": 25}
+    entry = _pushed(client, s3, "new", 3)
+    assert client.counts("pushed") == {"new": 75}
+    assert not list(s3.files_below("deep-store/segments/Staging"))
+    client.revert("pushed", entry)
+    assert client.counts("pushed") == {"old": 25}
+    body = {**spec("pushed", Path("/")), "inputDirURI": "s3://lake/other"}
+    assert "outside the addresses" in client.call("POST", "/api/v1/pushes", 403, json=body).text
+
+
+def _delete_and_restore(client: Client) -> None:
+    client.create("kept")
+    client.upload("kept", "s1", "s2")
+    client.online("kept", "s1", "s2")
+    client.call("DELETE", "/segments/kept/s1", params={"retention": "7d"})
+    poll(lambda: client.counts("kept") == {"s2": 10}, 60, "s1 is deleted")
+    body = {"segments": ["s1"]}
+
+    def restored() -> bool:
+        client.call("POST", "/api/v1/segments/kept_OFFLINE/restore", json=body)
+        return client.counts("kept") == {"s1": 10, "s2": 10}
+
+    poll(restored, 60, "s1 is back")
+
+
+def _commit(installation: Installation, client: Client, s3: S3Server) -> None:
+    table = Table(installation, client, "stream", rows=100)
+    table.send(250)
+    table.exact()
+    poll(lambda: len(table.state()[0]) == 3 and table.is_settled(), 90, "two commits")
+    done = sorted(table.state()[0])[:2]
+    for segment in done:
+        found = client.call("GET", f"/segments/stream_REALTIME/{segment}/metadata").json()["segment.download.url"]
+        assert found.startswith("s3://deep-store/segments/stream/")
+        assert found.removeprefix("s3://") in s3.files_below("deep-store/segments/stream")
+    table.exact()
