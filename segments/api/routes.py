@@ -14,7 +14,7 @@ from segments.api import audit, openapi_views, pushes, tokens
 from segments.api.clusters import brokers, cluster, cluster_tasks, clusters
 from segments.api.ingestion import actions, sessions
 from segments.api.queries import query
-from segments.api.realtime import completion, consumption, partitions, reingestion, set_aside
+from segments.api.realtime import completion, consumption, partitions, reingestion, set_aside, stored_copies
 from segments.api.replacement import checks, lineage, protocol, undo
 from segments.api.segments import segment_archive, segment_operations, segment_uploads, segments
 from segments.api.tables import rebalance, schemas, tables
@@ -99,6 +99,7 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
         Route("api/v1/tables/<str:table>/dataLosses", partitions.DataLosses),
         Route("api/v1/tables/<str:table>/reingestions", reingestion.Reingestions),
         Route("api/v1/tables/<str:table>/reingestions/<str:segment>", reingestion.OneReingestion),
+        Route("api/v1/tables/<str:table>/storedCopies/<str:segment>", stored_copies.StoredCopy),
         Route("api/v1/tables/<str:table>/set-aside", set_aside.SetAside),
         Route("api/v1/tables/<str:table>/set-aside/export", set_aside.ExportSetAside),
         Route("api/v1/tables/<str:table>/set-aside/replay", set_aside.ReplaySetAside),

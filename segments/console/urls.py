@@ -14,7 +14,7 @@ from segments.console.views.ingestion import session_actions, table_ingestion
 from segments.console.views.ingestion import sessions as ingestion_sessions
 from segments.console.views.ingestion import setup as ingestion_setup
 from segments.console.views.push import push_blocked, push_report, pushes
-from segments.console.views.realtime import consumption, partition, reingestion, sequence_deletion
+from segments.console.views.realtime import consumption, partition, reingestion, sequence_deletion, stored_copies
 from segments.console.views.realtime.set_aside import actions as set_aside_actions
 from segments.console.views.realtime.set_aside import messages as set_aside_messages
 from segments.console.views.replacement import checks, entry, lineage, pins, rollback
@@ -45,6 +45,9 @@ _pages = [
     button("tables/<str:typed>/consumption/resume/", consumption.RESUME, name="resume"),
     button("tables/<str:typed>/consumption/commit/", consumption.COMMIT, name="commit"),
     button("tables/<str:typed>/consumption/reingest/", reingestion.REINGEST, name="reingest"),
+    button(
+        "tables/<str:typed>/consumption/reingest/<str:segment>/restore/", stored_copies.RESTORE, name="restore_copy"
+    ),
     button(
         "tables/<str:typed>/consumption/reingest/<str:segment>/cancel/", reingestion.CANCEL, name="cancel_reingestion"
     ),

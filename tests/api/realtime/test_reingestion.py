@@ -60,12 +60,14 @@ def table(cluster: ApiCluster) -> ApiCluster:
     return cluster
 
 
-def built(cluster: ApiCluster, segment: str = SEGMENT) -> Path:
+def built(cluster: ApiCluster, segment: str = SEGMENT, *, offsets: tuple[str, str] | None = None) -> Path:
     """The tar of a segment of three rows."""
     out = cluster.folder / f"built-{segment}"
     rows = pa.table({"v": ["a"] * 3, "n": [1, 2, 3], "day": [DAY0] * 3})
     config = parse_table_config(config_of(ingestionConfig={"segmentTimeValueCheck": False}))
-    build_segment(rows, schemas.parse_schema(schema_of()), config, segment, out, creation_time_ms=1)
+    build_segment(
+        rows, schemas.parse_schema(schema_of()), config, segment, out, creation_time_ms=1, realtime_offsets=offsets
+    )
     write_tar(out / segment, out / "s.tar.gz")
     return out / "s.tar.gz"
 
@@ -187,3 +189,28 @@ def test_a_mode_of_disaster_recovery_is_checked_where_it_is_set(table: ApiCluste
         assert table.http.put("/tables/t_REALTIME", body, "application/json").status_code == status, mode
     kept = table.http.get("/tables/t", query_params={"type": "realtime"}).json()["REALTIME"]
     assert kept["ingestionConfig"]["streamIngestionConfig"]["disasterRecoveryMode"] == "ALWAYS"
+
+
+def test_a_stored_file_with_exactly_the_lost_rows_brings_the_segment_back(table: ApiCluster) -> None:
+    address = f"/api/v1/tables/t/storedCopies/{SEGMENT}"
+    assert table.http.get(address).json() == {"segmentName": SEGMENT, "path": None}
+    refused = table.http.post(address)
+    assert refused.status_code == 404
+    assert "No file in the deep store has the rows" in refused.json()["error"]
+    uploaded(table, built(table))  # it has no offsets, so nobody knows which rows it holds
+    assert table.http.get(address).json()["path"] is None
+    assert fields(table)["segment.realtime.status"] == "COMMITTING"
+
+    whole = built(table, offsets=("0-0", "9-0"))
+    kept = f"Deleted_Segments/t/{SEGMENT}__RETENTION_UNTIL__202601010000"
+    table.ctx.deep_store.put(whole, kept)
+    assert table.http.get(address).json()["path"] == kept
+    assert table.http.post(address).json() == {"segmentName": SEGMENT, "path": kept}
+    now = fields(table)
+    assert (now["segment.realtime.status"], now["segment.total.docs"]) == ("DONE", "3")
+    assert table.ctx.deep_store.size(f"t/{SEGMENT}") == whole.stat().st_size
+    assert table.ctx.deep_store.size(kept) is not None
+    event = AuditEvent.objects.get(action="restoreSegmentCopy", outcome="done")
+    assert (event.detail["path"], event.detail["rows"]) == (kept, 3)
+    again = table.http.post(address)
+    assert again.status_code == 409, again.content

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from django.test import Client
 
@@ -18,7 +19,10 @@ from segments.domain.segments.ideal_state import external_view
 from segments.errors import NotFound
 from segments.mirror.cluster_follower import ClusterFollower
 from segments.models import AuditEvent, Cluster, ConsumingSegment, Segment
+from segments.segmentfile import build_segment, write_tar
 from segments.services.realtime import consumption
+from segments.services.tables.schemas import read_schema
+from segments.services.tables.table_record import read_table_config
 from segments.store import paths
 from segments.store.records.reingestions import JOBS, read_job
 from segments.store.update import update_record
@@ -140,6 +144,24 @@ def test_lost_messages_are_named_and_are_left_out_only_when_that_is_ticked(opera
     assert world.asked == []
     assert operator.post(REINGEST, {"s": world.lost, "accept_loss": "on", **WHY}).status_code == 302
     assert "acceptLoss=true" in world.asked[0]
+
+
+def test_a_stored_file_is_offered_next_to_the_lost_messages_and_restored_after_a_confirmation(
+    operator: Client, world: LostWorld, tmp_path: Path
+) -> None:
+    world.streams.topics["a"][0] = [5, 25]
+    restore = f"{REINGEST}{world.lost}/restore/"
+    assert restore in text(operator.get(f"{REINGEST}?s={world.lost}"))
+    assert "there is none to restore" in text(operator.get(restore))
+    schema, config = read_schema(world.ctx, TABLE.raw), read_table_config(world.ctx, TABLE)
+    rows = pa.table({"id": ["a", "b"], "ts": [1_700_000_000_000] * 2})
+    out = tmp_path / "kept"
+    build_segment(rows, schema, config, world.lost, out, creation_time_ms=1, realtime_offsets=("0", "10"))
+    write_tar(out / world.lost, out / "s.tar.gz")
+    world.ctx.deep_store.put(out / "s.tar.gz", f"{TABLE.raw}/{world.lost}.tmp.left")
+    assert f"{TABLE.raw}/{world.lost}.tmp.left" in text(operator.get(restore))
+    assert "is restored from" in text(operator.post(restore, WHY, follow=True))
+    assert world.fields(world.lost)["segment.realtime.status"] == "DONE"
 
 
 def test_where_nothing_is_broken_the_button_says_so(operator: Client, world: LostWorld) -> None:

@@ -86,7 +86,7 @@ def _to_reingest(target: Target, plain: Operation) -> Operation:
         why_not="" if startable else _why_not(shown),
         warnings=list(dict.fromkeys(note for one in shown for note in one.notes)),
         partial="console/partials/reingestion_preview.html",
-        extra={"previews": shown},
+        extra={"previews": shown, "typed": target.name.typed},
         hold={"s": names},
         fields={"accept_loss": _accept()} if lost else {},
     )

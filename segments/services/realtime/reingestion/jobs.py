@@ -56,14 +56,14 @@ def reingest(ctx: Context, table: TableName, segment: str, *, accepts_loss: bool
         if why := why_not_offered(ctx):
             raise StateConflict(f"Segment '{segment}' is not reingested from here.", remedy=why)
         found = read_broken(ctx, table, segment)
-        _check_free(ctx, found)
+        check_free(ctx, found)
         check_broken(ctx, table, found)
         lost = missing_range(ctx, table, found)
         if lost is not None:
             detail["missing"] = list(lost)
             if not accepts_loss:
                 raise _rows_missing(segment, lost)
-        _reopen(ctx, table, found)
+        reopen(ctx, table, found)
         job = ctx.engine.consumption.reingest(ctx, table, segment, accepts_loss=accepts_loss, by=actor.name)
         detail.update(job=job.id, instance=job.instance)
     REINGESTIONS_STARTED.add(ctx.cluster, table.typed)
@@ -114,7 +114,8 @@ def is_under_way(ctx: Context, job: Job | None) -> bool:
     return job is not None and job.is_active and job.instance in live_instances(ctx.store)
 
 
-def _check_free(ctx: Context, found: Broken) -> None:
+def check_free(ctx: Context, found: Broken) -> None:
+    """StateConflict while a live server reads the segment again."""
     job = found.job
     if job is not None and is_under_way(ctx, job):
         raise StateConflict(
@@ -124,8 +125,10 @@ def _check_free(ctx: Context, found: Broken) -> None:
         )
 
 
-def _reopen(ctx: Context, table: TableName, found: Broken) -> None:
-    """A committed segment whose file is nowhere is as one whose commit never ended."""
+def reopen(ctx: Context, table: TableName, found: Broken) -> None:
+    """A committed segment whose file is nowhere is as one whose commit never ended. StateConflict when its record was
+    changed meanwhile.
+    """
     if found.metadata.status != DONE:
         return
 

@@ -53,6 +53,12 @@ def register_reingested(ctx: Context, table: TableName, metadata_tar: Path, loca
     return name.text
 
 
+def register_file(ctx: Context, table: TableName, name: LLCName, info: SegmentInfo, location: str) -> None:
+    """The same with a file that is known: ``info`` was read from it. Not audited."""
+    _write(ctx, table, name, info, location, None)
+    _reset(ctx, table, name.text)
+
+
 def _write(ctx: Context, table: TableName, name: LLCName, info: SegmentInfo, location: str, job: Job | None) -> None:
     lost = job.lost if job is not None and job.accepts_loss else ()
     _, old = _read(ctx, table, name.text)
