@@ -45,6 +45,7 @@ _ACTIONS: Final = (
     "resumePartitions",
     "forceCommit",
     "reingestSegment",
+    "restoreSegmentCopy",
     "cancelReingestion",
     "segmentReingested",
 )
