@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from segments.domain.tables import keyed_settings
 from segments.domain.tables.keyed_tables import KeyRules, check_keyed, check_unchanged, key_rules
 from segments.domain.tables.schema import Schema, check_compatible, parse_schema
 from segments.domain.tables.table_config import TableConfig, parse_table_config
+from segments.domain.tables.table_model import DedupConfig, UpsertConfig
 from segments.errors import InvalidInput
 
 COLUMNS = [
@@ -141,3 +144,37 @@ def test_what_decides_between_rows_can_not_change_under_rows_that_are_there() ->
     ):
         with pytest.raises(InvalidInput, match="can not change"):
             check_unchanged(config_of(**FULL), config_of(**after))
+
+
+@pytest.mark.parametrize(
+    ("section", "model"), [(keyed_settings.UPSERT, UpsertConfig), (keyed_settings.DEDUP, DedupConfig)]
+)
+def test_every_key_is_honoured_refused_or_named_as_without_effect(section: str, model: type[Any]) -> None:
+    kinds = [
+        set(keyed_settings.HONOURED[section]),
+        set(keyed_settings.REFUSED[section]),
+        set(keyed_settings.WITHOUT_EFFECT[section]),
+    ]
+    known = [field.encode_name for field in msgspec.structs.fields(model)]
+    assert sorted(key for kind in kinds for key in kind) == sorted(known)
+
+
+@pytest.mark.parametrize(("section", "key"), [(s, k) for s, found in keyed_settings.REFUSED.items() for k in found])
+def test_what_can_not_be_honoured_is_refused_with_key_and_reason(section: str, key: str) -> None:
+    value: Any = {"metadataManagerClass": "org.x.Y", "partialUpsertMergerClass": "org.x.Y"}.get(key, True)
+    value = [{"columnName": "n", "transformFunction": "n + 1"}] if key.endswith("TransformConfigs") else value
+    more = (
+        partial(**{key: value}) if section == keyed_settings.UPSERT else {section: {"dedupEnabled": True, key: value}}
+    )
+    with pytest.raises(InvalidInput) as caught:
+        check_keyed(config_of(**more), schema_of("id"))
+    assert f"{section}.{key}" in caught.value.message
+    assert keyed_settings.REFUSED[section][key] in caught.value.message
+
+
+def test_keys_without_effect_are_named_and_others_are_not() -> None:
+    config = config_of(**upsert(hashFunction="MD5", enableSnapshot=True, metadataTTL=5, comparisonColumn="ts", typo=1))
+    found = keyed_settings.ineffective(config)
+    assert list(found) == ["upsertConfig.hashFunction", "upsertConfig.enableSnapshot", "upsertConfig.typo"]
+    assert found["upsertConfig.typo"] == "no such key is known"
+    assert keyed_settings.ineffective(config_of(**DEDUP)) == {}

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 
 from segments.clusters.embedded import EMBEDDED
 from segments.clusters.embedded.rebalance.jobs import advance
+from segments.domain.rebalance.job import Job
 from segments.domain.rebalance.options import Options
 from segments.names import OFFLINE, TableName
 from segments.services.core.context import Actor, Context
 from segments.store import paths
 from tests.dataplane.world import World, poll
+from tests.waiting import wait_until
 
 TABLE = TableName("t", OFFLINE)
 ACTOR = Actor("bench", "a third server came")
@@ -91,22 +93,33 @@ def measure(world: World, segments: int, rows: int, clients: int, drop_grace_s: 
     world.assign(names, servers=(1, 2))
     poll(lambda: fewest_replicas(world) == 2, 300, "two replicas of everything")
     world.start_server(3, drop_grace_s=drop_grace_s)
-    ctx, answers, least = context_of(world), Answers(segments * rows), 2
+    ctx, answers = context_of(world), Answers(segments * rows)
     with queries(world, answers, clients):
         poll(lambda: len(answers.times) > 2 * clients, 60, "the first answers")
         began = time.perf_counter()
         EMBEDDED.rebalance.start(ctx, TABLE, Options(), ACTOR)
-        while (job := advance(ctx, TABLE)) is not None and job.is_open:
-            least = min(least, fewest_replicas(world))
-            time.sleep(0.05)
+        job, least = to_the_end(world, ctx)
         took = time.perf_counter() - began
         seen = len(answers.times)
         poll(lambda: len(answers.times) > seen + 4 * clients, 60, "answers after the rebalance")
         if drop_grace_s < 1:
             poll(lambda: world.states("s00000").keys() == ideal(world)["s00000"].keys(), 20, "the old replicas gone")
-    assert job is not None
     load = Counter(server for row in ideal(world).values() for server in row)
     return Figures(took, job.done.added, least, dict(load), answers)
+
+
+def to_the_end(world: World, ctx: Context) -> tuple[Job, int]:
+    """Take every step; the finished job and the fewest replicas that any segment was served by meanwhile."""
+    fewest = [2]
+
+    def ended() -> Job | None:
+        fewest.append(fewest_replicas(world))
+        job = advance(ctx, TABLE)
+        return None if job is None or job.is_open else job
+
+    job = wait_until(ended, 300, "the end of the rebalance", every_s=0.05)
+    assert job is not None
+    return job, min(fewest)
 
 
 def ideal(world: World) -> dict[str, dict[str, str]]:

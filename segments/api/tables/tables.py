@@ -10,6 +10,7 @@ from rest_framework.response import Response
 
 from segments import wiring
 from segments.api.base import ApiView, bool_param, json_body, need_text, status, text_field, text_param
+from segments.domain.tables import keyed_settings
 from segments.domain.tables.secret_masks import mask
 from segments.domain.tables.table_config import TableConfig
 from segments.domain.tables.table_model import TableModel
@@ -173,8 +174,13 @@ class TableMetadata(ApiView):
 
 
 def _answer(ctx: Context, config: TableConfig, **more: Any) -> dict[str, Any]:
-    """Pinot's answer to a config; with ``warnings``, which are ours, where its tasks give reason for them."""
+    """Pinot's answer to a config; with ``warnings``, which are ours, where its tasks or keys give reason for them."""
     found = task_check.warnings(ctx, config)
+    if ctx.engine.offers.own_processes:
+        found += [
+            {"key": key, "problem": f"'{key}' has no effect: {why}.", "remedy": "Leave it out.", "isWrong": False}
+            for key, why in keyed_settings.ineffective(config).items()
+        ]
     return {"unrecognizedProperties": {}, **more, **({"warnings": found} if found else {})}
 
 

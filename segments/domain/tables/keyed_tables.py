@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from segments.domain.tables.keyed_settings import DEDUP, REFUSED, UPSERT
 from segments.domain.tables.schema import NUMERIC_STORED, FieldSpec, Schema
 from segments.domain.tables.table_config import TableConfig
 from segments.domain.tables.table_model import DedupConfig, UpsertConfig
@@ -202,7 +203,8 @@ def _check_upsert(config: TableConfig, schema: Schema, upsert: UpsertConfig) -> 
     _check_comparison(config, schema, upsert)
     _check_flag_columns(schema, upsert)
     _check_upsert_ttl(upsert)
-    _check_not_here(upsert)
+    _check_not_here(config, UPSERT)
+    _check_consistency(upsert)
     if (upsert.mode or "").upper() == "PARTIAL":
         _check_strategies(config, schema, upsert)
 
@@ -258,17 +260,15 @@ def _check_upsert_ttl(upsert: UpsertConfig) -> None:
         raise InvalidInput("Deleted Keys TTL can only be enabled with deleteRecordColumn set.")
 
 
-def _check_not_here(upsert: UpsertConfig) -> None:
-    """Settings that would change rows if they were heeded."""
-    asked = {
-        "metadataManagerClass": upsert.metadata_manager_class,
-        "partialUpsertMergerClass": upsert.partial_upsert_merger_class,
-        "postPartialUpsertTransformConfigs": upsert.post_partial_upsert_transform_configs,
-        "enableDeletedKeysCompactionConsistency": upsert.enable_deleted_keys_compaction_consistency,
-    }
-    for key, value in asked.items():
-        if value:
-            raise InvalidInput(f"This cluster does not have 'upsertConfig.{key}'.", remedy="Leave it out.")
+def _check_not_here(config: TableConfig, section: str) -> None:
+    """Settings that would change rows if they were honoured."""
+    given = config.body.get(section) or {}
+    for key, reason in REFUSED[section].items():
+        if given.get(key) not in (None, "", False, "false", []):
+            raise InvalidInput(f"'{section}.{key}' can not be honoured: {reason}.", remedy="Leave it out.")
+
+
+def _check_consistency(upsert: UpsertConfig) -> None:
     if (upsert.consistency_mode or "NONE").upper() != "NONE" and (
         upsert.drop_out_of_order_record or upsert.out_of_order_record_column is not None
     ):
@@ -323,7 +323,6 @@ def _check_default_strategy(config: TableConfig, schema: Schema, upsert: UpsertC
 def _check_dedup(config: TableConfig, schema: Schema, dedup: DedupConfig) -> None:
     if config.ingestion.aggregation_configs or config.index.aggregate_metrics:
         raise InvalidInput("Metrics aggregation and dedup cannot be enabled together")
-    if dedup.metadata_manager_class:
-        raise InvalidInput("This cluster does not have 'dedupConfig.metadataManagerClass'.", remedy="Leave it out.")
+    _check_not_here(config, DEDUP)
     if (dedup.metadata_ttl or 0) > 0:
         _check_numeric(schema, dedup.dedup_time_column or config.time_column, "MetadataTTL must have dedupTimeColumn:")

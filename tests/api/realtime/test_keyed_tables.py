@@ -104,3 +104,14 @@ def test_it_takes_no_segment_that_did_not_come_from_its_stream(
     refused(client.post("/v2/segments?tableName=t&tableType=REALTIME", body), 400, sentence)
     assert world.records == records
     assert list(world.ctx.deep_store.files("t")) == []
+
+
+def test_keys_without_effect_are_named_when_a_config_is_saved(world: RealtimeWorld, client: Client) -> None:
+    config = client.get("/tables/t?type=REALTIME").json()["REALTIME"]
+    section = "upsertConfig" if "upsertConfig" in config else "dedupConfig"
+    config[section] |= {"hashFunction": "MURMUR3", "enablePreload": True}
+    answer = client.put("/tables/t_REALTIME", json.dumps(config), "application/json")
+    assert answer.status_code == 200, answer.content
+    named = [w["key"] for w in answer.json()["warnings"]]
+    assert named == [f"{section}.hashFunction", f"{section}.enablePreload"]
+    assert "128 bits" in answer.json()["warnings"][0]["problem"]
