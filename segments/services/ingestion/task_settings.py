@@ -72,7 +72,7 @@ def preview_settings(ctx: Context, table: TableName, settings: TaskSettings) -> 
     config = ctx.engine.tables.parse_config(body)
     task = parse_ingestion_task(config)
     assert task is not None
-    files = list_input(task)
+    files = list_input(ctx, table, task)
     listing = {file.path: fingerprint(file) for file in files}
     visible = read_visible(ctx, table, times=task.selector is not None)
     registry = read_registry(ctx, read_task(ctx, table).registry_uri)
