@@ -13,15 +13,16 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from segments.datatypes.timecolumn import segment_times
-from segments.domain.push import reader_spec
-from segments.domain.push.push_plan import InputFile, Part, Piece, part_from_json
+from segments.domain.push.push_plan import InputFile, Part, Piece, Unit, part_from_json
 from segments.domain.push.push_report import PushReport
+from segments.domain.push.reader_spec import ReaderSpec
+from segments.domain.push.reader_spec import from_json as reader_from_json
 from segments.domain.segments.segment_names import Facts, NameRule, segment_name
 from segments.domain.tables.datetime_format import MILLIS
 from segments.domain.tables.schema import Schema, parse_schema
@@ -31,11 +32,17 @@ from segments.gateways.deep_store.deepstore import STAGING, DeepStore
 from segments.gateways.input_files.access import access_from_json
 from segments.gateways.input_files.source import InputSource, input_source
 from segments.segmentfile import SegmentInfo, parse_info, write_stored
+from segments.segmentfile.columns.complex_type import read_complex_type
 from segments.segmentfile.columns.ingest import read_ingestion, reading_schema
 from segments.segmentfile.format.info import find_files
 from segments.segmentfile.packed.tar import write_tar
 from segments.spark.part_input import PartInput
-from segments.spark.read_rows import FileNotes, read_rows
+from segments.spark.reading.joined import joined
+from segments.spark.reading.notes import FileNotes
+from segments.spark.reading.rows import read_rows
+
+#: What values may raise that no check has foreseen: another attempt meets them again.
+_UNFORESEEN: Final = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError, pa.ArrowException)
 
 
 @dataclass(frozen=True)
@@ -130,7 +137,7 @@ def build_part(job: BuildJob, part_body: Mapping[str, Any]) -> Built:
     """
     part, schema, config = part_from_json(part_body), parse_schema(job.schema), parse_table_config(job.config)
     ingestion = read_ingestion(schema, config)
-    seen = PartInput(reader_spec.from_json(job.reader), schema, config, job.creation_ms, job.source)
+    seen = PartInput(reader_from_json(job.reader), schema, config, job.creation_ms, job.source)
     before = [_unchanged(seen.source, piece.file) for piece in part.pieces]
     table = _rows(part, seen, reading_schema(schema, ingestion), ingestion.made_columns)
     for file in before:
@@ -170,15 +177,13 @@ def read_notes(store: DeepStore, push_id: str) -> list[Built]:
 def _rows(part: Part, seen: PartInput, schema: Schema, made: Set[str]) -> pa.Table:
     tables = []
     for piece in part.pieces:
-        notes = FileNotes()
+        notes = FileNotes(first_row=piece.start if piece.unit is Unit.ROWS else 0)
         with _at_fault(piece):
-            table = read_rows(piece.file.path, seen.reader, schema, notes, seen.source)
-            _check_complete(piece.file.path, table, seen.reader, schema, made)
-        if piece.start or piece.stop is not None:
-            table = table.slice(piece.start, None if piece.stop is None else piece.stop - piece.start)
+            table = read_rows(piece, seen.reader, schema, notes, seen.source, read_complex_type(seen.config))
+            _check_complete(piece, table, seen.reader, schema, made)
         seen.add(piece, table.num_rows, notes)
         tables.append(table)
-    return tables[0] if len(tables) == 1 else _joined(tables)
+    return joined(tables)
 
 
 @contextmanager
@@ -202,42 +207,23 @@ def _unchanged(source: InputSource, file: InputFile) -> InputFile:
         raise
 
 
-def _check_complete(path: str, table: pa.Table, reader: reader_spec.ReaderSpec, schema: Schema, made: Set[str]) -> None:
+def _check_complete(piece: Piece, table: pa.Table, reader: ReaderSpec, schema: Schema, made: Set[str]) -> None:
     """A column that no row of a file has is most often a misspelt or dropped one: only the schema may say what to put
-    there.
+    there. Of a JSON file that is cut, other pieces may have it.
 
     ``made`` are the columns that the table's transforms compute.
     """
+    if reader.format == "json" and not piece.is_whole:
+        return
     there = made | set(table.column_names)
     missing = [f.name for f in schema.fields if f.name not in there and f.raw.get("defaultNullValue") is None]
     if missing and table.num_rows:
         where = " line 1" if reader.format == "csv" and reader.header is None else ""
         raise InvalidInput(
-            f"Input file '{path}'{where}: there is no column {', '.join(map(repr, missing[:8]))} of schema "
+            f"Input file '{piece.file.path}'{where}: there is no column {', '.join(map(repr, missing[:8]))} of schema "
             f"'{schema.name}'.",
             remedy="Add it to the file, or give it a defaultNullValue in the schema.",
         )
-
-
-def _joined(tables: list[pa.Table]) -> pa.Table:
-    """One table; a column that one file gave as text and another as numbers is text."""
-    kinds: dict[str, set[Any]] = {}
-    for table in tables:
-        for column in table.schema:
-            kinds.setdefault(column.name, set()).add(column.type)
-    mixed = {n for n, seen in kinds.items() if len(seen - {pa.null()}) > 1}
-    same = [
-        t.cast(
-            pa.schema(
-                [
-                    (f.name, pa.string() if f.name in mixed and not pa.types.is_nested(f.type) else f.type)
-                    for f in t.schema
-                ]
-            )
-        )
-        for t in tables
-    ]
-    return pa.concat_tables(same, promote_options="default")
 
 
 def _check_time_column(table: pa.Table, seen: PartInput, config: TableConfig) -> None:
@@ -285,7 +271,12 @@ def try_build_part(job: BuildJob, part_body: Mapping[str, Any]) -> dict[str, Any
     except PinotAdminError as error:
         if not error.permanent:
             raise
-        return {"ordinal": part_body["ordinal"], "failed": asdict(_failure(part_from_json(part_body), error))}
+        failed = _failure(part_from_json(part_body), error)
+    except _UNFORESEEN as error:
+        part = part_from_json(part_body)
+        what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        failed = Failed(part.ordinal, part.pieces[0].file.path, f"Input file '{part.source[:1000]}': {what}.")
+    return {"ordinal": part_body["ordinal"], "failed": asdict(failed)}
 
 
 def _failure(part: Part, error: PinotAdminError) -> Failed:

@@ -15,7 +15,7 @@ from segments.gateways.input_files.access import access_from_json
 from segments.gateways.input_files.source import input_source
 from segments.spark import session
 from segments.spark.build_part import BuildJob, Built, Failed, read_answers, try_build_part
-from segments.spark.read_rows import count_rows
+from segments.spark.reading.rows import count_rows
 
 _POLL_S = 0.05
 

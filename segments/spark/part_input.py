@@ -11,30 +11,38 @@ import pyarrow as pa
 
 from segments.domain.push.push_plan import Piece
 from segments.domain.push.push_report import MOST_COLUMNS, MOST_OF_PART, MOST_PATH, BadValue, PushReport, shown_value
-from segments.domain.push.reader_spec import ReaderSpec
+from segments.domain.push.reader_spec import TEXTS, ReaderSpec
 from segments.domain.tables.schema import Schema
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.gateways.input_files.source import ANYWHERE, InputSource
 from segments.segmentfile import transform_table
 from segments.segmentfile.columns.bad_rows import transform_fitting
-from segments.spark.locate import places_of
-from segments.spark.read_rows import FileNotes, read_bytes
+from segments.spark.reading.notes import FileNotes
+from segments.spark.reading.rows import lines_of
 
 
 @dataclass(frozen=True)
 class _Slice:
-    """Rows of one piece within the part's table: where they begin there, and in their file; columns of the file.
+    """Rows of one piece within the part's table, where they begin ``at``; ``rows`` of it were read."""
 
-    ``rows`` of it were read, ``bad`` of its lines are no rows.
-    """
-
-    path: str
+    piece: Piece
     at: int
-    first: int
-    width: int
     rows: int
-    bad: int
+    notes: FileNotes
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.piece.file.path
+
+    def row(self, at: int) -> int:
+        """The row of the piece, from 0, from which the table's row comes."""
+        return at - self.at if self.notes.origin is None else int(self.notes.origin[at - self.at])
+
+    def number(self, at: int) -> int | None:
+        """The number of that row in the file, from 1; None when it is not known."""
+        return None if self.notes.first_row is None else self.row(at) + self.notes.first_row + 1
 
 
 @dataclass
@@ -65,17 +73,15 @@ class PartInput:
         return PushReport(self.rows, self.bad_rows, tuple(self.bad), self.ignored, self.defaults)
 
     def add(self, piece: Piece, count: int, notes: FileNotes) -> None:
-        """Rows of a piece were read. What is noted of a file counts where its first row is."""
-        path = piece.file.path
-        counts = piece.start == 0
-        self.slices.append(_Slice(path, self.rows, piece.start, notes.width, count, notes.bad if counts else 0))
+        """Rows of a piece were read."""
+        path = piece.file.path[:MOST_PATH]
+        self.slices.append(_Slice(piece, self.rows, count, notes))
         self.rows += count
-        if counts:
-            self.bad_rows += notes.bad
-            self.bad += [
-                BadValue(path[:MOST_PATH], line, None, "", shown_value(text), why)
-                for line, text, why in notes.listed[:MOST_OF_PART]
-            ]
+        self.bad_rows += notes.bad
+        self.bad += [
+            BadValue(path, line, None, "", shown_value(text), why) for line, text, why in notes.listed[:MOST_OF_PART]
+        ]
+        if piece.start == 0:  # a file counts once
             for column in notes.ignored[:MOST_COLUMNS]:
                 self.ignored[column[:MOST_PATH]] = 1
 
@@ -85,7 +91,7 @@ class PartInput:
         Its ``data`` has ``file``, ``line`` and ``report``. Of a file that is cut, the piece in this part counts.
         """
         for piece, misfits in zip(self.slices, self.misfits or [0] * len(self.slices), strict=True):
-            bad, total = piece.bad + misfits, piece.rows + piece.bad
+            bad, total = piece.notes.bad + misfits, piece.rows + piece.notes.bad
             if bad <= most * total:
                 continue
             first = next((b for b in self.bad if b.file == piece.path[:MOST_PATH]), None)
@@ -129,29 +135,28 @@ class PartInput:
         lines = self._lines([c.row for c in found.cells])
         for cell in found.cells:
             piece = self._slice_of(cell.row)
-            row = cell.row - piece.at + piece.first
             value = shown_value(cell.value)
-            self.bad.append(
-                BadValue(piece.path[:MOST_PATH], lines.get((piece.path, row)), row + 1, cell.column, value, cell.why)
-            )
+            path, number = piece.path[:MOST_PATH], piece.number(cell.row)
+            self.bad.append(BadValue(path, lines.get(cell.row), number, cell.column, value, cell.why))
         return stored, masks
 
     def _slice_of(self, row: int) -> _Slice:
         return self.slices[bisect_right(self.slices, row, key=lambda s: s.at) - 1]
 
-    def _lines(self, rows: list[int]) -> dict[tuple[str, int], int]:
-        """{(file, row in it): line} of text files; each file is walked once."""
-        if self.reader.format == "parquet":
+    def _lines(self, rows: list[int]) -> dict[int, int]:
+        """{row of the table: line} of text files; each piece is walked once."""
+        if self.reader.format not in TEXTS:
             return {}
-        wanted: dict[str, tuple[set[int], int]] = {}
+        wanted: dict[int, list[int]] = {}
         for row in rows:
-            piece = self._slice_of(row)
-            wanted.setdefault(piece.path, (set(), piece.width))[0].add(row - piece.at + piece.first)
-        return {
-            (path, row): line
-            for path, (numbers, width) in wanted.items()
-            for row, line in places_of(read_bytes(path, self.source), self.reader, numbers, width, most=0).lines.items()
-        }
+            wanted.setdefault(self.slices.index(self._slice_of(row)), []).append(row)
+        found: dict[int, int] = {}
+        for at, numbers in wanted.items():
+            piece = self.slices[at]
+            inside = {piece.row(n) for n in numbers}
+            lines = lines_of(piece.piece, self.reader, inside, piece.notes.width, self.source)
+            found.update({n: lines[piece.row(n)] for n in numbers if piece.row(n) in lines})
+        return found
 
 
 def strict(config: TableConfig) -> TableConfig:

@@ -14,7 +14,7 @@ from segments.models import Push
 from segments.services.push.push_run import run_push
 from segments.services.push.pushes import create_push
 from segments.spark.build_part import BuildJob, Built, Failed, read_answers, try_build_part
-from segments.spark.read_rows import count_rows
+from segments.spark.reading.rows import count_rows
 from segments.store import paths
 from segments.store.base import Write
 from tests.services.world import ANN, TABLE, World

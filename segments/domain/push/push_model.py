@@ -76,6 +76,7 @@ class CsvConfigs(Model):
     ignore_empty_lines: Flag | None = None
     ignore_surrounding_spaces: Flag | None = None
     quote_character: Text | None = None
+    encoding: Text | None = None
 
 
 class SegmentNameGenerator(Model):

@@ -31,9 +31,9 @@ class BadValue:
     why: str
 
     def __str__(self) -> str:
-        place = f"line {self.line}" if self.line is not None else f"row {self.row}"
+        place = f"line {self.line}" if self.line is not None else "" if self.row is None else f"row {self.row}"
         what = f"Column '{self.column}': value {self.value} {self.why}" if self.column else f"{self.why} {self.value}"
-        return f"Input file '{self.file}' {place}: {what}"
+        return f"Input file '{self.file}'{place and ' '}{place}: {what}"
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -12,21 +13,37 @@ from segments.errors import InvalidInput
 from segments.names import shown
 
 _BELOW: Final = "recordReaderSpec.configs"
-FORMATS: Final = ("csv", "json", "parquet")
+FORMATS: Final = ("csv", "json", "parquet", "orc", "avro")
+#: Those whose rows have lines.
+TEXTS: Final = ("csv", "json")
 _CLASSES: Final = {
+    "avrorecordreader": "avro",
     "csvrecordreader": "csv",
     "jsonrecordreader": "json",
+    "orcrecordreader": "orc",
+    "parquetavrorecordreader": "parquet",
     "parquetrecordreader": "parquet",
     "parquetnativerecordreader": "parquet",
 }
 _UNSUPPORTED: Final = ("commentMarker", "quoteMode", "recordSeparator", "stopOnError")
+#: Other spellings of a format; compression is known by the file's first bytes.
+_ALIASES: Final = {"gzipped_avro": "avro"}
+#: Settings of the other formats. Which of Pinot's Parquet readers is used makes no difference here.
+_SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "json": ("encoding",),
+    "parquet": ("useParquetAvroRecordReader", "useParquetNativeRecordReader", "extractRawTimeValues"),
+    "orc": (),
+    "avro": ("extractRawTimeValues",),
+}
+_UTF8: Final = "utf-8"
 #: CSV presets that differ from one another, for a reader, only in the delimiter.
 _PRESETS: Final = {"default": ",", "rfc4180": ",", "excel": ",", "tdf": "\t"}
 
 
 @dataclass(frozen=True)
 class ReaderSpec:
-    """How to read input files. Only ``format`` matters unless it is csv.
+    """How to read input files. Only ``format`` matters unless it is csv, but for ``encoding`` of JSON (Python's name of
+    it) and ``raw_times`` of Avro: times and dates stay the numbers they are stored as.
 
     ``header``: column names when the file has none (or, with ``skip_header``, instead of its own); None: the first line
     names them. ``multi_value``: delimiter inside multi-value columns, None: never split. ``null_string`` reads as null,
@@ -43,6 +60,8 @@ class ReaderSpec:
     escape: str | None = None
     trim: bool = True
     skip_empty_lines: bool = True
+    encoding: str = _UTF8
+    raw_times: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for a job that is sent elsewhere."""
@@ -58,6 +77,7 @@ def from_json(body: Mapping[str, Any]) -> ReaderSpec:
 def parse_reader(spec: RecordReader) -> ReaderSpec:
     """Format from ``dataFormat``, else from ``className``. Raises InvalidInput naming the key."""
     name = (spec.data_format or "").lower() or _CLASSES.get((spec.class_name or "").rpartition(".")[2].lower(), "")
+    name = _ALIASES.get(name, name)
     if name not in FORMATS:
         given = spec.data_format or spec.class_name
         raise InvalidInput(
@@ -67,7 +87,33 @@ def parse_reader(spec: RecordReader) -> ReaderSpec:
             remedy=f"Use one of {', '.join(FORMATS)}.",
             field="recordReaderSpec.dataFormat",
         )
-    return _csv(spec.configs or {}) if name == "csv" else ReaderSpec(name)
+    return _csv(spec.configs or {}) if name == "csv" else _other(name, spec.configs or {})
+
+
+def _other(name: str, configs: Mapping[str, Any]) -> ReaderSpec:
+    known = _SETTINGS[name]
+    for key in configs:
+        if key not in known:
+            what = f"Known are {', '.join(known)}." if known else "It has none."
+            raise _bad(shown(key), f"is no setting of the {name} reader", what)
+    encoding = configs.get("encoding")
+    return ReaderSpec(
+        name,
+        encoding=_encoding(str(encoding)) if encoding is not None else _UTF8,
+        raw_times=name == "avro" and str(configs.get("extractRawTimeValues", "")).lower() == "true",
+    )
+
+
+def _encoding(given: str) -> str:
+    """Python's name of a text encoding, which may be given in Java's words."""
+    try:
+        found = codecs.lookup(given.strip())
+        is_text = getattr(found, "_is_text_encoding", True) and isinstance("a".encode(found.name), bytes)
+    except (LookupError, UnicodeError, ValueError):
+        is_text = False
+    if not is_text or found.name in ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "utf-7"):
+        raise _bad("encoding", f"'{shown(given)}' is no encoding", "Use one such as utf-8, utf-16, iso-8859-1, cp1252.")
+    return found.name
 
 
 def _csv(configs: Mapping[str, Any]) -> ReaderSpec:
@@ -98,6 +144,7 @@ def _csv(configs: Mapping[str, Any]) -> ReaderSpec:
         _char("escapeCharacter", given.escape_character),
         _is_on(given.ignore_surrounding_spaces),
         _is_on(given.ignore_empty_lines),
+        _encoding(given.encoding) if given.encoding else _UTF8,
     )
 
 

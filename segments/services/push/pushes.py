@@ -23,6 +23,7 @@ from segments.gateways.deep_store.no_deep_store import REMEDY
 from segments.gateways.input_files.choice import Choice
 from segments.gateways.input_files.source import input_source
 from segments.models import Push
+from segments.segmentfile.columns.complex_type import read_complex_type
 from segments.segmentfile.columns.ingest import read_ingestion
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
@@ -176,12 +177,13 @@ def _read_schema(ctx: Context, raw: str) -> Schema:
 def _check_supported(config: TableConfig, schema: Schema) -> None:
     """What Pinot would compute while building and we do not must not be left out silently."""
     ingestion = config.body.get("ingestionConfig") or {}
-    for key in ("complexTypeConfig", "enrichmentConfigs", "schemaConformingTransformerConfig", "aggregationConfigs"):
+    for key in ("enrichmentConfigs", "schemaConformingTransformerConfig", "aggregationConfigs"):
         if ingestion.get(key):
             raise InvalidInput(
                 f"'ingestionConfig.{key}' of table '{config.table}' is not supported by pushes.",
                 remedy="Prepare the files.",
             )
+    read_complex_type(config)
     read_ingestion(schema, config)  # refuses functions that are not there, by name
 
 

@@ -10,11 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from segments.domain.push.push_model import RecordReader
+from segments.domain.push.push_plan import Piece
 from segments.domain.push.reader_spec import ReaderSpec, parse_reader
-from segments.domain.tables.schema import parse_schema
+from segments.domain.tables.schema import Schema, parse_schema
 from segments.errors import InvalidInput
-from segments.spark.locate import line_of_row
-from segments.spark.read_rows import count_rows, read_rows
+from segments.gateways.input_files.source import ANYWHERE
+from segments.spark.reading import rows as reading
+from segments.spark.reading.rows import count_rows, lines_of
 
 SCHEMA = parse_schema(
     {
@@ -27,6 +29,14 @@ SCHEMA = parse_schema(
         "dateTimeFieldSpecs": [{"name": "at", "dataType": "TIMESTAMP", "format": "TIMESTAMP"}],
     }
 )
+
+
+def whole(path: Path) -> Piece:
+    return Piece(ANYWHERE.stat(str(path)))
+
+
+def read_rows(path: str, reader: ReaderSpec, schema: Schema) -> pa.Table:
+    return reading.read_rows(whole(Path(path)), reader, schema)
 
 
 def csv(**configs: Any) -> ReaderSpec:
@@ -120,6 +130,6 @@ def test_parquet_is_read_by_column_names(tmp_path: Path) -> None:
         read_rows(str(tmp_path / "g"), ReaderSpec("parquet"), SCHEMA)
 
 
-def test_lines_count_the_header_quoted_line_ends_and_empty_lines() -> None:
-    data = b's,n\n"a\nb",1\n\nc,2\n'
-    assert [line_of_row(data, csv(), row) for row in range(3)] == [2, 5, None]
+def test_lines_count_the_header_quoted_line_ends_and_empty_lines(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b's,n\n"a\nb",1\n\nc,2\n')
+    assert lines_of(whole(tmp_path / "f"), csv(), range(3), 2) == {0: 2, 1: 5}

@@ -1,0 +1,134 @@
+"""``ingestionConfig.complexTypeConfig``: nested objects become columns, lists of the named fields become rows.
+
+Works on rows as dictionaries, for files and messages alike, and before transforms and filter do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from segments.domain.tables.table_config import TableConfig
+from segments.errors import InvalidInput
+from segments.names import shown
+
+_WHERE: Final = "ingestionConfig.complexTypeConfig"
+_KEYS: Final = ("fieldsToUnnest", "delimiter", "collectionNotUnnestedToJson", "prefixesToRename")
+
+
+class ToJson(StrEnum):
+    """Which lists that are not unnested become JSON text: none, those of objects and lists, all."""
+
+    NONE = "NONE"
+    NON_PRIMITIVE = "NON_PRIMITIVE"
+    ALL = "ALL"
+
+
+@dataclass(frozen=True)
+class ComplexType:
+    """``unnest``: fields whose lists become rows, parents first. ``prefixes``: {beginning of a name: what stands there
+    instead}.
+    """
+
+    unnest: tuple[str, ...] = ()
+    delimiter: str = "."
+    to_json: ToJson = ToJson.NON_PRIMITIVE
+    prefixes: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def concerns_flat_rows(self) -> bool:
+        """Does it change rows without nested values?"""
+        return bool(self.unnest or self.prefixes)
+
+    def rows(self, row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """What one row of the input becomes. Raises ValueError when a renamed field meets another one."""
+        flat = self._flat(dict(row), "")
+        found = [flat]
+        for name in self.unnest:
+            found = [more for one in found for more in self._unnested(one, name)]
+        return (self._renamed(one) for one in found)
+
+    def _flat(self, row: dict[str, Any], path: str) -> dict[str, Any]:
+        """The row without objects; ``path`` is the list's name within which it stands."""
+        out: dict[str, Any] = {}
+        for key, value in row.items():
+            self._put(out, key, value, path)
+        return out
+
+    def _put(self, out: dict[str, Any], key: str, value: Any, path: str) -> None:
+        if isinstance(value, dict):
+            for inner, nested in value.items():
+                self._put(out, f"{key}{self.delimiter}{inner}", nested, path)
+        elif isinstance(value, list):
+            out[key] = self._list(value, f"{path}{self.delimiter}{key}" if path else key)
+        else:
+            out[key] = value
+
+    def _list(self, value: list[Any], name: str) -> Any:
+        if name in self.unnest:
+            return [self._flat(item, name) if isinstance(item, dict) else item for item in value]
+        is_deep = bool(value) and isinstance(value[0], dict | list)
+        if self.to_json is ToJson.ALL or (self.to_json is ToJson.NON_PRIMITIVE and is_deep):
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
+        return value
+
+    def _unnested(self, row: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
+        items = row.get(name)
+        if not isinstance(items, list):
+            yield row
+            return
+        rest = {k: v for k, v in row.items() if k != name}
+        if not items:
+            yield rest
+        for item in items:
+            more = (
+                {f"{name}{self.delimiter}{k}": v for k, v in item.items()} if isinstance(item, dict) else {name: item}
+            )
+            yield {**rest, **more}
+
+    def _renamed(self, row: dict[str, Any]) -> dict[str, Any]:
+        for prefix, instead in self.prefixes:
+            for name in [n for n in row if n.startswith(prefix)]:
+                value = row.pop(name)
+                renamed = instead + name[len(prefix) :]
+                if not renamed or row.get(renamed) is not None:
+                    raise ValueError(f"field '{name}' can not be renamed to '{renamed}'")
+                row[renamed] = value
+        return row
+
+
+def read_complex_type(config: TableConfig) -> ComplexType | None:
+    """A table's ``complexTypeConfig``; None when it has none. Raises InvalidInput naming the key that is wrong."""
+    given = config.ingestion.complex_type_config
+    if given is None:
+        return None
+    for key in given:
+        if key not in _KEYS:
+            raise _bad(key, "is no key that is known", f"Known are {', '.join(_KEYS)}.")
+    fields = given.get("fieldsToUnnest") or []
+    if not isinstance(fields, list) or not all(isinstance(f, str) for f in fields):
+        raise _bad("fieldsToUnnest", "must be a list of names", 'Write it like ["commits"].')
+    prefixes = given.get("prefixesToRename") or {}
+    if not isinstance(prefixes, dict) or not all(isinstance(v, str) for v in prefixes.values()):
+        raise _bad("prefixesToRename", "must be texts by prefixes", 'Write it like {"payload.": ""}.')
+    delimiter = given.get("delimiter")
+    if delimiter is not None and not isinstance(delimiter, str):
+        raise _bad("delimiter", "must be text", 'Leave it out for ".".')
+    mode = given.get("collectionNotUnnestedToJson") or ToJson.NON_PRIMITIVE
+    if mode not in tuple(ToJson):
+        raise _bad("collectionNotUnnestedToJson", f"is '{shown(mode)}'", f"Use one of {', '.join(ToJson)}.")
+    return ComplexType(
+        tuple(sorted(set(fields))), "." if delimiter is None else delimiter, ToJson(mode), tuple(prefixes.items())
+    )
+
+
+def _plain(value: Any) -> str:
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def _bad(key: str, text: str, remedy: str) -> InvalidInput:
+    path = f"{_WHERE}.{key}"
+    return InvalidInput(f"'{shown(path)}' {text}.", remedy=remedy, field=path)

@@ -1,0 +1,146 @@
+"""Rows of Parquet and ORC files: the columns that the schema has, all of them or some row groups or stripes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import pyarrow as pa
+import pyarrow.orc as orc
+import pyarrow.parquet as pq
+
+from segments.domain.push.push_plan import Piece, Unit
+from segments.domain.tables.schema import Schema
+from segments.errors import InvalidInput
+from segments.gateways.input_files.source import InputSource
+from segments.segmentfile.columns.complex_type import ComplexType
+from segments.spark.reading.joined import joined
+from segments.spark.reading.notes import FileNotes
+from segments.spark.reading.raw_rows import nested_as_text, raw_rows
+from segments.spark.reading.text import brief
+from segments.spark.reading.unnested import Unnesting
+
+_NAMES: Final = {"parquet": "a Parquet", "orc": "an ORC"}
+
+
+class _Groups(Protocol):
+    """A file of groups of rows."""
+
+    names: list[str]
+
+    def sizes(self) -> list[tuple[int, int]]:
+        """(rows, bytes unpacked, as far as known) of each group."""
+
+    def read(self, group: int, columns: list[str]) -> pa.Table:
+        """One group."""
+
+
+class _Parquet:
+    def __init__(self, file: Any) -> None:
+        self._file = pq.ParquetFile(file)
+        self.names = list(self._file.schema_arrow.names)
+
+    def sizes(self) -> list[tuple[int, int]]:
+        found = [self._file.metadata.row_group(i) for i in range(self._file.num_row_groups)]
+        return [(int(g.num_rows), int(g.total_byte_size)) for g in found]
+
+    def read(self, group: int, columns: list[str]) -> pa.Table:
+        return self._file.read_row_group(group, columns=columns, use_threads=False)
+
+
+class _Orc:
+    def __init__(self, file: Any) -> None:
+        self._file = orc.ORCFile(file)
+        self.names = list(self._file.schema.names)
+
+    def sizes(self) -> list[tuple[int, int]]:
+        """ORC names the rows of the file only: they are shared out evenly."""
+        count = self._file.nstripes
+        rows, size = int(self._file.nrows), int(self._file.content_length) * 3
+        return [(rows * (i + 1) // count - rows * i // count, size // count) for i in range(count)]
+
+    def read(self, group: int, columns: list[str]) -> pa.Table:
+        return pa.Table.from_batches([self._file.read_stripe(group, columns=columns)])
+
+
+@dataclass(frozen=True)
+class Columnar:
+    """A file whose rows stand in groups, in columns. ``data_format``: parquet or orc."""
+
+    path: str
+    data_format: str
+    source: InputSource
+
+    def count(self) -> int:
+        """How many rows it has."""
+        with self._opened() as file:
+            if isinstance(file, _Orc):
+                return int(file._file.nrows)
+            return sum(rows for rows, _ in file.sizes())
+
+    def group_sizes(self) -> list[int]:
+        """About how many bytes each group has, unpacked."""
+        with self._opened() as file:
+            return [size for _, size in file.sizes()]
+
+    def rows(self, piece: Piece, schema: Schema, notes: FileNotes | None, complex_type: ComplexType | None) -> pa.Table:
+        """The schema's columns of a piece. Raises InvalidInput naming the file."""
+        with self._opened() as file:
+            columns = [c for c in file.names if c in schema.by_name]
+            if complex_type is None and not columns:
+                raise InvalidInput(
+                    f"Input file '{self.path}' has no column of schema '{schema.name}'.",
+                    remedy="Check the columns' names.",
+                )
+            if notes is not None and complex_type is None:
+                notes.ignored = [c for c in file.names if c not in schema.by_name]
+            tables = self._tables(file, piece, columns if complex_type is None else file.names, notes)
+            if complex_type is None:
+                found = [nested_as_text(t, schema) for t in tables]
+                return joined(found) if found else raw_rows((), schema).select(columns)
+            unnesting = Unnesting(self.path, complex_type, schema, notes)
+            made = [unnesting.table(t.to_pylist(maps_as_pydicts="lossy")) for t in tables]
+            return joined(made).select(sorted(unnesting.mentioned)) if made else raw_rows((), schema)
+
+    def _tables(self, file: _Groups, piece: Piece, columns: list[str], notes: FileNotes | None) -> Iterator[pa.Table]:
+        sizes = file.sizes()
+        last = len(sizes) if piece.unit is Unit.ROWS or piece.stop is None else piece.stop
+        first = 0 if piece.unit is Unit.ROWS else piece.start
+        if notes is not None and piece.unit is Unit.GROUPS:
+            notes.first_row = sum(rows for rows, _ in sizes[:first])
+        passed = 0
+        for group in range(first, last):
+            if piece.unit is Unit.GROUPS:
+                yield _checked(file.read(group, columns))
+                continue
+            stop = piece.stop
+            if stop is not None and passed >= stop:
+                return
+            if isinstance(file, _Parquet) and passed + sizes[group][0] <= piece.start:
+                passed += sizes[group][0]
+                continue
+            table = _checked(file.read(group, columns))
+            start = max(piece.start - passed, 0)
+            end = table.num_rows if stop is None else min(stop - passed, table.num_rows)
+            passed += table.num_rows
+            if start < end:
+                yield table.slice(start, end - start)
+
+    @contextmanager
+    def _opened(self) -> Iterator[_Parquet | _Orc]:
+        try:
+            with self.source.open(self.path) as file:
+                yield _Orc(file) if self.data_format == "orc" else _Parquet(file)
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise InvalidInput(
+                f"Input file '{self.path}' can not be read: {brief(error)}.",
+                remedy=f"Check that it is {_NAMES[self.data_format]} file, and whole.",
+            ) from error
+
+
+def _checked(table: pa.Table) -> pa.Table:
+    """Arrow believes the file: text that is none would be found much later."""
+    table.validate(full=True)
+    return table

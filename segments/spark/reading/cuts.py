@@ -1,0 +1,117 @@
+"""Where an input file may be cut into pieces of about a size: found in the file, by tasks that may run anywhere.
+
+A file is described first: its pieces, or, of a CSV file, the windows to examine. Text that is
+compressed, of a wide encoding or no lines is cut by rows, which are counted; its pieces are read from the beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import pairwise
+from typing import Any, Final
+
+from segments.domain.push.push_plan import InputFile, Piece, Unit
+from segments.domain.push.reader_spec import ReaderSpec
+from segments.gateways.input_files.source import InputSource
+from segments.spark.reading.avro_rows import AvroFile
+from segments.spark.reading.columnar import Columnar
+from segments.spark.reading.csv_cuts import Window, record_starts, scan_window
+from segments.spark.reading.json_text import has_object_lines
+from segments.spark.reading.rows import count_rows
+from segments.spark.reading.text import Text
+
+_HEAD: Final = 1 << 16
+
+
+def describe(file: InputFile, reader: ReaderSpec, target: int, source: InputSource) -> dict[str, Any]:
+    """``{"pieces": [...]}`` or, of a CSV file, ``{"windows": [(start, stop), ...]}``, in plain values.
+
+    Raises InvalidInput for a file that can not be read.
+    """
+    if reader.format in ("parquet", "orc"):
+        sizes = Columnar(file.path, reader.format, source).group_sizes()
+        return _answer(_grouped(file, sizes, target))
+    if reader.format == "avro":
+        return _answer(_between(file, AvroFile(file.path, source).cuts(_even(file.size, target))[1:]))
+    text = Text(file.path, reader.encoding, source)
+    if text.is_seekable():
+        step = _even(file.size, target)
+        if reader.format == "csv" and reader.escape is None:
+            return {"windows": [(at, min(at + step, file.size)) for at in range(0, file.size, step)]}
+        if reader.format == "json" and has_object_lines(next(text.chunks(size=_HEAD), b"")):
+            return _answer(_between(file, _line_starts(text, file.size, step)))
+    return by_rows(file, reader, target, source)
+
+
+def by_rows(file: InputFile, reader: ReaderSpec, target: int, source: InputSource) -> dict[str, Any]:
+    """Pieces of rows, of a text that is only read from its beginning."""
+    size = sum(map(len, Text(file.path, reader.encoding, source).chunks()))
+    rows = count_rows(file.path, reader, source)
+    count = min(max(-(-size // target), 1), max(rows, 1))
+    ends = [rows * i // count for i in range(count)]
+    starts: list[int | None] = [*ends, None]
+    return _answer([Piece(file, a or 0, b, Unit.ROWS, size // count) for a, b in pairwise(starts)])
+
+
+def scan(file: InputFile, reader: ReaderSpec, start: int, stop: int, source: InputSource) -> dict[str, Any]:
+    """A window of a CSV file, in plain values."""
+    return asdict(scan_window(Text(file.path, reader.encoding, source), reader, start, stop))
+
+
+def pieces_of_windows(file: InputFile, windows: Sequence[Mapping[str, Any]]) -> list[Piece] | None:
+    """The pieces of a CSV file from all its windows in order; None when it can not be cut by bytes."""
+    starts = record_starts([Window(tuple(w["first"]), tuple(w["is_possible"]), w["flips"]) for w in windows])
+    return None if starts is None else _between(file, starts)
+
+
+def _answer(pieces: Sequence[Piece]) -> dict[str, Any]:
+    return {"pieces": [(p.start, p.stop, str(p.unit), p.size) for p in pieces]}
+
+
+def pieces_of(file: InputFile, answer: Mapping[str, Any]) -> list[Piece]:
+    """Back from the answer of ``describe`` or ``by_rows``."""
+    return [Piece(file, start, stop, Unit(unit), size) for start, stop, unit, size in answer["pieces"]]
+
+
+def _even(size: int, target: int) -> int:
+    """The size of equal pieces of at most about ``target`` bytes."""
+    count = max(-(-size // target), 1)
+    return max(-(-size // count), 1)
+
+
+def _between(file: InputFile, starts: Sequence[int]) -> list[Piece]:
+    """Pieces of bytes from 0 and each start to the next."""
+    places = [0, *starts]
+    ends: list[int | None] = [*starts, None]
+    return [
+        Piece(file, a, b, Unit.BYTES, (file.size if b is None else b) - a) for a, b in zip(places, ends, strict=True)
+    ]
+
+
+def _line_starts(text: Text, size: int, step: int) -> list[int]:
+    """The beginning of a line at or after every multiple of ``step``."""
+    found: list[int] = []
+    for at in range(step, size, step):
+        place = at
+        for chunk in text.chunks(at, None, _HEAD):
+            end = chunk.find(b"\n")
+            place += end + 1 if end >= 0 else len(chunk)
+            if end >= 0:
+                break
+        if place < size and place > (found[-1] if found else 0):
+            found.append(place)
+    return found
+
+
+def _grouped(file: InputFile, sizes: Sequence[int], target: int) -> list[Piece]:
+    """Neighbouring groups together up to about ``target`` bytes."""
+    pieces: list[Piece] = []
+    first, size = 0, 0
+    for number, one in enumerate(sizes):
+        if number > first and size + one > target:
+            pieces.append(Piece(file, first, number, Unit.GROUPS, size))
+            first, size = number, 0
+        size += one
+    pieces.append(Piece(file, first, None, Unit.GROUPS, size))
+    return pieces

@@ -1,0 +1,79 @@
+"""Rows as dictionaries -> an Arrow table of the schema's columns, for formats and values that Arrow can not read
+itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+
+from segments.domain.tables.schema import FieldSpec, Schema
+
+#: What Arrow raises for values that are not of one kind, or that it can not hold.
+_ODD: Final[tuple[Any, ...]] = (
+    pa.ArrowInvalid,
+    pa.ArrowTypeError,
+    pa.ArrowNotImplementedError,
+    OverflowError,
+    UnicodeEncodeError,
+)
+
+
+def raw_rows(rows: Sequence[Mapping[str, Any]], schema: Schema) -> pa.Table:
+    """The schema's columns of these rows; a key that is missing is null."""
+    return pa.table({f.name: _array([row.get(f.name) for row in rows], f) for f in schema.fields})
+
+
+def nested_as_text(table: pa.Table, schema: Schema) -> pa.Table:
+    """Structs, maps, and lists of them as JSON text, as Pinot stores them; so are all lists of JSON columns."""
+    for at, column in enumerate(table.schema):
+        field = schema.by_name[column.name]
+        kind = column.type
+        if pa.types.is_nested(kind) and (field.data_type == "JSON" or _is_deep(kind)):
+            table = table.set_column(
+                at, column.name, _array(table.column(at).to_pylist(maps_as_pydicts="lossy"), field)
+            )
+    return table
+
+
+def _is_deep(kind: Any) -> bool:
+    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    return pa.types.is_nested(kind.value_type) if is_list else True
+
+
+def _array(values: list[Any], field: FieldSpec) -> Any:
+    """Values of any kind as one Arrow array; of mixed kinds, as text."""
+    if field.data_type == "JSON":
+        return _texts([v if v is None or isinstance(v, str) else _text(v) for v in values])
+    if field.single_value:
+        try:
+            found = pa.array(values)
+            return _texts([_text(v) for v in values]) if pa.types.is_struct(found.type) else found
+        except _ODD:
+            return _texts([_text(v) for v in values])
+    lists = [v if v is None or isinstance(v, list) else [v] for v in values]
+    try:
+        found = pa.array(lists)
+    except _ODD:
+        found = None
+    if found is None or (pa.types.is_list(found.type) and pa.types.is_nested(found.type.value_type)):
+        return pa.array([None if v is None else [_text(i) for i in v] for v in lists], pa.list_(pa.string()))
+    return found
+
+
+def _texts(values: list[Any]) -> Any:
+    try:
+        return pa.array(values, pa.string())
+    except UnicodeEncodeError:  # half a surrogate pair, which UTF-8 can not hold: Java writes a question mark
+        return pa.array([None if v is None else v.encode("utf-8", "replace").decode() for v in values], pa.string())
+
+
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: Any) -> str:
+    return value.hex() if isinstance(value, bytes) else str(value)
