@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from segments.domain.push.push_plan import Part
+from segments.domain.push.push_plan import InputFile, Part, Piece
 from segments.domain.push.reader_spec import from_json
 from segments.errors import InvalidInput, PinotAdminError, Unavailable
 from segments.gateways.input_files.access import access_from_json
 from segments.gateways.input_files.source import input_source
 from segments.spark import session
 from segments.spark.build_part import BuildJob, Built, Failed, read_answers, try_build_part
+from segments.spark.reading.cuts import Answer, Item, find_cuts
 from segments.spark.reading.rows import count_rows
 
 _POLL_S = 0.05
@@ -79,6 +80,34 @@ class SparkBuilder:
 
         self._run(list(paths), lambda path: _try_count(path, reader, access), report)
         return counts
+
+    def find_cuts(
+        self,
+        files: Sequence[InputFile],
+        reader: dict[str, Any],
+        target: int,
+        on_tick: Callable[[], None],
+        access: dict[str, Any] | None = None,
+    ) -> dict[str, list[Piece]]:
+        """Where files may be cut into pieces of about ``target`` bytes, for ``parts_by_size``; see ``files_to_cut``.
+
+        A file that can not be read is left out: building it says why. ``on_tick`` is called now and then; what it
+        raises ends the search. Raises Unavailable when Spark fails.
+        """
+        spec, allowed = from_json(reader), access or {}
+
+        def run(items: Sequence[Item], work: Callable[[Item], Answer]) -> list[Answer]:
+            answers: dict[int, Answer] = {}
+
+            def report(found: list[dict[str, Any]]) -> None:
+                on_tick()
+                answers.update({a["number"]: a["answer"] for a in found})
+
+            numbered = list(enumerate(items))
+            self._run(numbered, lambda one: {"number": one[0], "answer": work(one[1])}, report)
+            return [answers[number] for number, _ in numbered]
+
+        return find_cuts(files, spec, target, allowed, run)
 
     def _run(
         self, items: list[Any], work: Callable[[Any], dict[str, Any]], report: Callable[[list[dict[str, Any]]], None]

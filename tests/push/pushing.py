@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from segments.domain.push.push_plan import Part
+from segments.domain.push.push_plan import InputFile, Part, Piece
 from segments.domain.push.reader_spec import from_json
 from segments.domain.tables import schema as schemas
 from segments.domain.tables.table_config import parse_table_config
@@ -14,6 +14,7 @@ from segments.models import Push
 from segments.services.push.push_run import run_push
 from segments.services.push.pushes import create_push
 from segments.spark.build_part import BuildJob, Built, Failed, read_answers, try_build_part
+from segments.spark.reading.cuts import find_cuts
 from segments.spark.reading.rows import count_rows
 from segments.store import paths
 from segments.store.base import Write
@@ -123,6 +124,18 @@ class LocalBuilder:
             if failed:
                 on_failed(failed)
             on_built([])
+
+    def find_cuts(
+        self,
+        files: Sequence[InputFile],
+        reader: dict[str, Any],
+        target: int,
+        on_tick: Callable[[], None],
+        access: dict[str, Any] | None = None,
+    ) -> dict[str, list[Piece]]:
+        """As ``SparkBuilder.find_cuts``."""
+        on_tick()
+        return find_cuts(files, from_json(reader), target, access or {}, lambda items, work: [work(i) for i in items])
 
     def count_rows(
         self, files: Sequence[str], reader: dict[str, Any], on_tick: Callable[[], None], access: dict[str, Any]

@@ -174,6 +174,20 @@ def test_a_bad_row_in_a_cut_file_is_found_on_its_own_line(world: PushWorld) -> N
     assert "c.csv' line 6: Column 'n'" in push.error
 
 
+def test_a_file_that_is_too_large_for_a_segment_becomes_several(
+    world: PushWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("push_run", "pushes"):
+        monkeypatch.setattr(f"segments.services.push.{module}.MOST_BYTES", 2000)
+    world.file("c.csv", *(f"Oslo,{i},17000" for i in range(500)), "Oslo,x,17000")
+    push = world.run(world.create())
+    assert "c.csv' line 502: Column 'n'" in push.error
+    world.file("c.csv", *(f"Oslo,{i},17000" for i in range(500)))
+    push = world.run(world.create())
+    assert (push.state, push.rows, push.files_done) == (Push.State.DONE, 503, 3)
+    assert push.segments.count() == 2 + 4
+
+
 def test_gzip_is_known_by_its_first_bytes(world: PushWorld) -> None:
     path = world.folder / "a.csv"
     path.write_bytes(gzip.compress(path.read_bytes()))

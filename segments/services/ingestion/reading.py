@@ -11,8 +11,8 @@ from typing import Any, Final, Protocol
 
 from segments.domain.ingestion.session import OPEN, FileRecord, FileState
 from segments.domain.ingestion.task_config import IngestionMode, ModifiedFilePolicy
-from segments.domain.push.parts_by_size import USUAL_BYTES, parts_by_size
-from segments.domain.push.push_plan import InputFile, Part
+from segments.domain.push.parts_by_size import USUAL_BYTES, files_to_cut, parts_by_size
+from segments.domain.push.push_plan import InputFile, Part, Piece
 from segments.domain.segments.segment_names import session_rule
 from segments.domain.tables.secret_masks import mask
 from segments.secret_texts import mask_text
@@ -38,6 +38,16 @@ class Builder(Protocol):
         on_failed: Callable[[list[Failed]], None],
     ) -> None:
         """Stage all parts that can be, reporting each part."""
+
+    def find_cuts(
+        self,
+        files: Sequence[InputFile],
+        reader: dict[str, Any],
+        target: int,
+        on_tick: Callable[[], None],
+        access: dict[str, Any] | None = None,
+    ) -> dict[str, list[Piece]]:
+        """Where files may be cut, by path."""
 
 
 class Reading:
@@ -91,8 +101,10 @@ class Reading:
         manifest, task = self._held.manifest, self._setup.task
         inputs = [_input_file(f) for f in batch]
         target, most = task.max_bytes or USUAL_BYTES, self._most_files()
+        cuts = self._cuts(inputs, target)
         parts, ordinals = [], defaultdict[str, list[int]](list)
-        for number, part in enumerate(parts_by_size(inputs, task.input_format, target, most_files=most)):
+        cut = parts_by_size(inputs, task.reader.format, target, cuts=cuts, most_files=most)
+        for number, part in enumerate(cut):
             first, ordinal = part.pieces[0].file.path, manifest.next_ordinal + number
             parts.append(Part(ordinal, len(ordinals[first]), part.pieces))
             for uri in {piece.file.path for piece in part.pieces}:
@@ -108,6 +120,12 @@ class Reading:
         planned = with_files(manifest, [*running, *left])
         self._held.save(replace(planned, next_ordinal=manifest.next_ordinal + len(parts)))
         return parts
+
+    def _cuts(self, inputs: Sequence[InputFile], target: int) -> dict[str, list[Piece]]:
+        """Where large files are cut: a file of any size is built by all cores, in the memory of one part."""
+        reader = self._setup.task.reader
+        large = files_to_cut(inputs, reader.format, target)
+        return self._builder.find_cuts(large, reader.to_json(), target, self._held.check, self._job().access)
 
     def _most_files(self) -> int:
         """Files that share a segment: one, unless the task allows more and no single file is ever replaced."""

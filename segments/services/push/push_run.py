@@ -16,9 +16,11 @@ from typing import Any, Final, Protocol
 from django.db import transaction
 
 from segments.domain.formats.plural import counted
+from segments.domain.push.parts_by_size import MOST_BYTES, files_to_cut, parts_by_size
 from segments.domain.push.push_plan import (
     InputFile,
     Part,
+    Piece,
     Step,
     next_step,
     part_from_json,
@@ -68,6 +70,16 @@ class Builder(Protocol):
         on_failed: Callable[[list[Failed]], None],
     ) -> None:
         """Stage all parts that can be, reporting each part."""
+
+    def find_cuts(
+        self,
+        files: Sequence[InputFile],
+        reader: dict[str, Any],
+        target: int,
+        on_tick: Callable[[], None],
+        access: dict[str, Any] | None = None,
+    ) -> dict[str, list[Piece]]:
+        """Where files may be cut, by path."""
 
     def count_rows(
         self, paths: Sequence[str], reader: dict[str, Any], on_tick: Callable[[], None], access: dict[str, Any]
@@ -195,14 +207,9 @@ class _Run:
         return [part_from_json(p) for p in self.push.plan["parts"]]
 
     def plan(self) -> None:
-        """Cut by rows if asked, and write down one row per segment."""
-        target = self.push.plan.get("target_rows")
-        if target and not self.push.plan["parts"]:
-            files = [InputFile(**f) for f in self.push.plan["files"]]
-            rows = self.builder.count_rows(
-                [f.path for f in files], self.push.plan["reader"], self.session.check, self._access()
-            )
-            parts = parts_by_rows(files, rows, target)
+        """Cut by rows if asked, and large files in any case, and write down one row per segment."""
+        if not self.push.plan["parts"]:
+            parts = self._cut()
             if not parts:
                 raise InvalidInput("The input files have no rows.", remedy="Check the input folder.")
             self.session.save_plan(parts=[p.to_json() for p in parts])
@@ -217,6 +224,16 @@ class _Run:
                     batch_size=500,
                 )
         self.session.update(segments_total=len(self.push.plan["parts"]))
+
+    def _cut(self) -> list[Part]:
+        plan, reader = self.push.plan, self.push.plan["reader"]
+        files = [InputFile(**f) for f in plan["files"]]
+        if plan.get("target_rows"):
+            rows = self.builder.count_rows([f.path for f in files], reader, self.session.check, self._access())
+            return parts_by_rows(files, rows, plan["target_rows"])
+        large = files_to_cut(files, reader["format"], MOST_BYTES)
+        cuts = self.builder.find_cuts(large, reader, MOST_BYTES, self.session.check, self._access())
+        return parts_by_size(files, reader["format"], MOST_BYTES, cuts=cuts, most_files=1)
 
     def build(self) -> None:
         """Build what is not staged yet, and check that every segment has a name of its own."""

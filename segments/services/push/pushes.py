@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
+from segments.domain.push.parts_by_size import MOST_BYTES, files_to_cut
 from segments.domain.push.push_plan import InputFile, parts_by_file
 from segments.domain.push.push_spec import PushSpec, parse_spec
 from segments.domain.segments.segment_names import NameRule, make_rule, names_without_rows
@@ -210,8 +211,13 @@ def _plan(
         "input_dir": spec.input_dir,
         "file_system": dict(spec.file_system),
         "files": [f.__dict__ for f in files],
-        "parts": [] if spec.target_rows else [p.to_json() for p in parts_by_file(files)],
+        "parts": [p.to_json() for p in parts_by_file(files)] if _is_cut_by_file(spec, files) else [],
     }
+
+
+def _is_cut_by_file(spec: PushSpec, files: Sequence[InputFile]) -> bool:
+    """One segment per file, unless segments of so many rows are wanted, or a file is too large for one."""
+    return not spec.target_rows and not files_to_cut(files, spec.reader.format, MOST_BYTES)
 
 
 def _error_rate(spec: PushSpec, config: TableConfig) -> float:

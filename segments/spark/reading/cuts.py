@@ -6,14 +6,16 @@ compressed, of a wide encoding or no lines is cut by rows, which are counted; it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import pairwise
 from typing import Any, Final
 
 from segments.domain.push.push_plan import InputFile, Piece, Unit
 from segments.domain.push.reader_spec import ReaderSpec
-from segments.gateways.input_files.source import InputSource
+from segments.errors import InvalidInput
+from segments.gateways.input_files.access import access_from_json
+from segments.gateways.input_files.source import InputSource, input_source
 from segments.spark.reading.avro_rows import AvroFile
 from segments.spark.reading.columnar import Columnar
 from segments.spark.reading.csv_cuts import Window, record_starts, scan_window
@@ -22,6 +24,9 @@ from segments.spark.reading.rows import count_rows
 from segments.spark.reading.text import Text
 
 _HEAD: Final = 1 << 16
+#: Plain values: they travel to the executors and back.
+Item = dict[str, Any]
+Answer = dict[str, Any]
 
 
 def describe(file: InputFile, reader: ReaderSpec, target: int, source: InputSource) -> dict[str, Any]:
@@ -63,6 +68,66 @@ def pieces_of_windows(file: InputFile, windows: Sequence[Mapping[str, Any]]) -> 
     """The pieces of a CSV file from all its windows in order; None when it can not be cut by bytes."""
     starts = record_starts([Window(tuple(w["first"]), tuple(w["is_possible"]), w["flips"]) for w in windows])
     return None if starts is None else _between(file, starts)
+
+
+def find_cuts(
+    files: Sequence[InputFile],
+    reader: ReaderSpec,
+    target: int,
+    access: Mapping[str, Any],
+    run: Callable[[Sequence[Item], Callable[[Item], Answer]], Sequence[Answer]],
+) -> dict[str, list[Piece]]:
+    """{path: pieces} of files that can be cut. One that can not be read is left out: building it says why.
+
+    ``access`` is a ``FileAccess`` in plain values. ``run`` carries out a function for every item, anywhere, and gives
+    the answers in the order of the items.
+    """
+    first = run([_item(f) for f in files], lambda item: _tried(_file(item), reader, target, _source(access)))
+    windows = [{**_item(f), "window": w} for f, a in zip(files, first, strict=True) for w in a.get("windows", ())]
+    scanned = run(windows, lambda item: _scanned(item, reader, _source(access)))
+    found, again = dict[str, list[Piece]](), list[InputFile]()
+    for file, answer in zip(files, first, strict=True):
+        if "pieces" in answer:
+            found[file.path] = pieces_of(file, answer)
+        elif "windows" in answer:
+            own = [a for w, a in zip(windows, scanned, strict=True) if w["path"] == file.path]
+            pieces = pieces_of_windows(file, own) if all("flips" in a for a in own) else None
+            if pieces is None:
+                again.append(file)
+            else:
+                found[file.path] = pieces
+    rows_only = run(
+        [_item(f) for f in again], lambda item: _tried(_file(item), reader, target, _source(access), only_rows=True)
+    )
+    found.update({f.path: pieces_of(f, a) for f, a in zip(again, rows_only, strict=True) if "pieces" in a})
+    return found
+
+
+def _tried(file: InputFile, reader: ReaderSpec, target: int, source: InputSource, *, only_rows: bool = False) -> Answer:
+    try:
+        return (by_rows if only_rows else describe)(file, reader, target, source)
+    except InvalidInput:
+        return {}
+
+
+def _scanned(item: Item, reader: ReaderSpec, source: InputSource) -> Answer:
+    start, stop = item["window"]
+    try:
+        return scan(_file(item), reader, start, stop, source)
+    except InvalidInput:
+        return {}
+
+
+def _source(access: Mapping[str, Any]) -> InputSource:
+    return input_source(access_from_json(access))
+
+
+def _item(file: InputFile) -> Item:
+    return asdict(file)
+
+
+def _file(item: Item) -> InputFile:
+    return InputFile(item["path"], item["size"], item["mtime_ns"], item["etag"])
 
 
 def _answer(pieces: Sequence[Piece]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from segments.domain.push.parts_by_size import parts_by_size
 from segments.domain.push.push_plan import InputFile, Part, Piece, parts_by_file
 from segments.domain.push.push_report import report_from_json
 from segments.domain.push.reader_spec import ReaderSpec
@@ -126,3 +127,27 @@ def test_a_caller_that_raises_at_the_first_failure_ends_the_job(tmp_path: Path, 
 
     with pytest.raises(Exception, match=r"a\.csv'.* does not fit"):
         spark.build(job_for(tmp_path, file_error_rate=0.0), parts_by_file(files), lambda built: None, stop)
+
+
+@pytest.mark.integration
+def test_spark_finds_the_cuts_of_large_files_and_builds_their_pieces(tmp_path: Path, spark: SparkBuilder) -> None:
+    quoted = csv_file(tmp_path, "a.csv", *(f'"two\nlines, {i}",{i}' for i in range(2000)))
+    stray = csv_file(tmp_path, "b.csv", *(f'{i}" wide,{i}' for i in range(2000)))
+    small, damaged = csv_file(tmp_path, "c.csv", "Rom,1"), csv_file(tmp_path, "d.csv", "Rom,1")
+    Path(damaged.path).write_bytes(b"\x1f\x8b nothing")
+    files, ticks = [quoted, stray, small, damaged], list[int]()
+    reader = ReaderSpec("csv").to_json()
+    cuts = spark.find_cuts([quoted, stray, damaged], reader, 10_000, lambda: ticks.append(1))
+    assert ticks
+    assert sorted(cuts) == [quoted.path, stray.path]
+    parts = parts_by_size(files, "csv", 10_000, cuts=cuts)
+    rows, failed = list[int](), list[str]()
+    spark.build(
+        job_for(tmp_path, file_error_rate=0.0),
+        parts,
+        lambda found: rows.extend(b.rows for b in found),
+        lambda found: failed.extend(f.file for f in found),
+    )
+    assert len(parts) > 6
+    assert sum(rows) == 4000
+    assert failed == [damaged.path]
