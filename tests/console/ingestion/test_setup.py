@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from segments import wiring
 from segments.domain.tables.schema import parse_schema
 from segments.domain.tables.table_config import parse_table_config
+from segments.gateways.input_files.rules import InputRules
 from segments.models import AuditEvent, Table
 from segments.services.tables.table_record import read_table_config
 from segments.store import paths
-from tests.console.conftest import TYPED, logged_in
-from tests.factories import make_table
+from tests.console.conftest import TYPED, FakeBroker, logged_in
+from tests.factories import CLUSTER, make_table
 from tests.services.world import TABLE, World
 
 pytestmark = pytest.mark.django_db
@@ -31,6 +35,15 @@ def folder(tmp_path: Path, settings: Any) -> Path:
     for day in (1, 2):
         (root / "flights" / f"day={day}.csv").write_text("carrier\nAA\n")
     return root / "flights"
+
+
+@pytest.fixture
+def world(tmp_path: Path, folder: Path) -> Iterator[World]:
+    """As everywhere in the console, with a root that input may come from."""
+    world = World(tmp_path)
+    world.ctx = replace(world.ctx, cluster=CLUSTER, inputs=InputRules((str(folder.parent),)))
+    with wiring.use(world.ctx, FakeBroker()):
+        yield world
 
 
 @pytest.fixture
