@@ -46,6 +46,7 @@ class _OfType(_Tasks):
 class TaskTypes(ApiView):
     """Types of tasks that are carried out."""
 
+    answers = {"GET": {200: "list"}}
     reading = "open"
 
     def get(self, request: Request) -> Response:
@@ -67,6 +68,8 @@ class Summary(_OfType):
 class QueueState(_OfType):
     """The queue of a type."""
 
+    answers = {"GET": {200: "json"}}
+
     def get(self, request: Request, task_type: str) -> Response:
         """IN_PROGRESS, STOPPING or STOPPED."""
         return Response(task_runs.queue_state(self.ctx, self.runs(request, task_type)))
@@ -75,6 +78,7 @@ class QueueState(_OfType):
 class TaskNames(_OfType):
     """The tasks of a type."""
 
+    answers = {"GET": {200: "json"}}
     counts_only = False
 
     def get(self, request: Request, task_type: str) -> Response:

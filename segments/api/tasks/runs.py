@@ -56,6 +56,8 @@ class OneTask(_OfRun):
 class TaskState(_OfRun):
     """The state of a task."""
 
+    answers = {"GET": {200: "json"}}
+
     def get(self, request: Request, task: str) -> Response:
         """IN_PROGRESS, COMPLETED, FAILED or ABORTED; as in Pinot COMPLETED does not say that every file was good."""
         return Response(self.run(task).state)
@@ -63,6 +65,8 @@ class TaskState(_OfRun):
 
 class TaskConfigs(_OfRun):
     """What the sub-tasks of a task were given."""
+
+    answers = {"GET": {200: "list"}}
 
     def get(self, request: Request, task: str) -> Response:
         """A list of configs, secrets masked; of an earlier run than the session's last one without files."""

@@ -48,6 +48,7 @@ class SchedulerInformation(ApiView):
 class SchedulerJobKeys(ApiView):
     """The jobs of the scheduler."""
 
+    answers = {"GET": {200: "list"}}
     reading = "filtered"
 
     def get(self, request: Request) -> Response:
@@ -84,6 +85,7 @@ class SchedulerJobDetails(ApiView):
 class GeneratorDebug(ApiView):
     """What became of the last starts of a table's task."""
 
+    answers = {"GET": {200: "list"}}
     parameters = {"GET": ("localOnly",)}
 
     def get(self, request: Request, table: str, task_type: str) -> Response:
