@@ -99,6 +99,9 @@ def _land(job: Job, ideal: ZNRecord, serving: Serving, now_ms: int) -> Step:
 def _launch(step: Step, now_ms: int) -> Step:
     """Let more segments go, when enough have landed: they load next to the old copies, or where
     nothing is waited for, are there at once.
+
+    Which go is planned again from what is there, and not kept from the start: segments were committed, uploaded and
+    deleted meanwhile, and a plan of all of them would not fit into the job's record. Same placement, same plan.
     """
     job, ideal = step.job, step.ideal
     room = min(_MOST, max(_FEWEST, job.planned.segments // _PART)) - len(job.in_flight)

@@ -42,7 +42,10 @@ def why_not_offered(ctx: Context) -> str:
     """Why segments of this cluster can not be reingested from here; "" when they can."""
     if ctx.engine.offers.own_processes:
         return ""
-    return "Its servers are Pinot's: Pinot's own RealtimeSegmentValidationManager has them reingest what is lost."
+    return (
+        "Its servers are Pinot's, and its controller has no call for it: its own RealtimeSegmentValidationManager has "
+        "them reingest what is lost. Run that task for the table to have it begin now."
+    )
 
 
 def reingest(ctx: Context, table: TableName, segment: str, *, accepts_loss: bool = False, actor: Actor) -> Job:
