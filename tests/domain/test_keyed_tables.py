@@ -127,6 +127,20 @@ def test_settings_mean_what_they_say(more: dict[str, Any], rules: KeyRules | Non
     assert key_rules(config, schema) == rules
 
 
+def test_timestamps_are_compared_and_texts_and_big_decimals_are_not() -> None:
+    def check(data_type: str) -> None:
+        own = {"name": "at", "dataType": data_type}
+        check_keyed(
+            config_of(**upsert(comparisonColumns=["at"])),
+            schema_of("id", metricFieldSpecs=[], dimensionFieldSpecs=[*COLUMNS, own]),
+        )
+
+    check("TIMESTAMP")
+    for refused in ("STRING", "BIG_DECIMAL", "BYTES"):
+        with pytest.raises(InvalidInput, match="'at' must be a single-valued column of a numeric type"):
+            check(refused)
+
+
 def test_the_primary_key_of_a_schema_can_not_change() -> None:
     check_compatible(schema_of(), schema_of("id"))
     with pytest.raises(InvalidInput, match="primary key of schema 'k' can not change from id"):

@@ -218,7 +218,8 @@ def _check_comparison(config: TableConfig, schema: Schema, upsert: UpsertConfig)
             )
     if len(listed) > 1:
         raise InvalidInput(
-            f"Table '{config.table}' has {len(listed)} comparison columns; this cluster compares by one.",
+            f"Table '{config.table}' has {len(listed)} comparison columns; this cluster compares by one: which row "
+            "counts must follow from the rows alone; with several columns it follows from the order of coming.",
             remedy="Name one in upsertConfig.comparisonColumns.",
         )
     _check_numeric(schema, comparison_of(config, upsert), "The comparison column")

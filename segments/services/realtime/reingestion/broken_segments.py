@@ -97,11 +97,12 @@ class _Table:
 
 def broken_segments(ctx: Context, table: TableName) -> list[Broken]:
     """Segments of a REALTIME table that were consumed, whose commit began, and all of whose replicas that report are in
-    ERROR; by name.
+    ERROR; by partition and sequence, the order in which rows that depend on others can be read again.
     """
     ideal, view = ctx.store.get_many([paths.ideal_state(table.typed), paths.external_view(table.typed)])
     rows, states = (node.record.maps if node and node.record else {} for node in (ideal, view))
-    names = sorted(s for s, row in rows.items() if is_llc_name(s) and is_lost(row, states.get(s, {})))
+    lost = [s for s, row in rows.items() if is_llc_name(s) and is_lost(row, states.get(s, {}))]
+    names = sorted(lost, key=parse_llc_name)
     found = []
     for name, node in zip(names, ctx.store.get_many([paths.segment(table.typed, s) for s in names]), strict=True):
         metadata = segment_metadata.from_record(node.record) if node and node.record else None
