@@ -21,7 +21,7 @@ from segments.domain.ingestion.session import (
     SessionState,
     to_record,
 )
-from segments.mirror.ingestion import database
+from segments.mirror.ingestion import database, run_log
 from segments.mirror.ingestion.session_follower import SessionFollower
 from segments.models import Cluster, IngestionAttempt, IngestionFile, Table
 from segments.models import IngestionSession as Row
@@ -122,6 +122,9 @@ def test_rows_follow_a_session_from_its_listing_to_its_end(sessions: Sessions) -
     assert IngestionFile.objects.get(state="BUILT").segments == ["s_a"]
     [run] = IngestionAttempt.objects.values_list("number", "files_ok", "files_failed")
     assert run == (1, 1, 1)
+    log = IngestionAttempt.objects.get().log
+    assert "/data/in/b: failed, line 7: 'x' is no INT." in log
+    assert "/data/in/a: built, 5 rows" in log
     sessions.put(session(state=SessionState.DONE, end_ms=BEGAN + 9_000), [file("a", FileState.DONE)])
     wait_until(lambda: Row.objects.filter(state="DONE").exists() and states() == {"a": "DONE"})
 
@@ -167,6 +170,25 @@ def test_only_what_changed_is_written_and_a_manifest_is_read_once(sessions: Sess
     [insert] = [q["sql"] for q in queries if q["sql"].startswith('INSERT INTO "segments_ingestionfile"')]
     assert "f0" in insert
     assert "f1" not in insert
+
+
+def test_the_log_of_a_run_goes_on_after_a_restart_and_is_bounded(
+    sessions: Sessions, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = (Run(0, "task", BEGAN),)
+    sessions.put(session(runs=runs), [file("a", FileState.BUILT, rows=5), file("b")])
+    SessionFollower(sessions, table.cluster).sync_all()
+    SessionFollower(sessions, table.cluster).sync_all()
+    sessions.put(session(runs=runs, error="Spark is gone."), [file("a", FileState.BUILT, rows=5), file("b")])
+    SessionFollower(sessions, table.cluster).sync_all()
+    log = IngestionAttempt.objects.get().log
+    assert (log.count("built, 5 rows"), log.count("Files are read."), log.count("Stopped: Spark is gone.")) == (1, 1, 1)
+    monkeypatch.setattr(run_log, "LONGEST", 200)
+    sessions.put(session(runs=runs), [file(f"f{n}", FileState.BUILT) for n in range(50)])
+    SessionFollower(sessions, table.cluster).sync_all()
+    log = IngestionAttempt.objects.get().log
+    assert len(log) < 210
+    assert "f49: built" in log
 
 
 def test_a_session_that_was_cleared_is_history(sessions: Sessions, table: Table) -> None:

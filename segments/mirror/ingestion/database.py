@@ -11,6 +11,7 @@ from typing import Any, Final
 from django.db import transaction
 
 from segments.mirror.bulk_rows import write_rows
+from segments.mirror.ingestion import run_log
 from segments.models import Cluster, IngestionAttempt, IngestionFile, IngestionSession, Table
 
 #: Sessions of a table whose rows are kept when ZooKeeper has forgotten them, and of how many of these the files too.
@@ -29,7 +30,7 @@ FILE_COLUMNS: Final = (
     "error",
     "line",
 )
-_ATTEMPT_COLUMNS: Final = ["task", "started_at", "ended_at", "files_ok", "files_failed"]
+_ATTEMPT_COLUMNS: Final = ["task", "started_at", "ended_at", "files_ok", "files_failed", "log"]
 #: Files in one short transaction, and seconds between two: others wait for SQLite's only writer.
 _PIECE: Final = 500
 _PAUSE_S: Final = 0.005
@@ -65,13 +66,14 @@ def find_table(cluster: Cluster, typed: str) -> Table | None:
 
 
 def load(table: Table, session_id: str) -> Written | None:
-    """What stands of a session; its own values are not compared the first time."""
-    row = IngestionSession.objects.filter(table=table, session_id=session_id).only("pk").first()
+    """What stands of a session; of its own values only what its log is made of."""
+    rows = IngestionSession.objects.filter(table=table, session_id=session_id)
+    row = rows.only("pk", "state", "error").first()
     if row is None:
         return None
     files = {f[0]: f for f in row.files.order_by().values_list(*FILE_COLUMNS)}
     runs = {run.pop("number"): run for run in map(dict, row.attempts.values("number", *_ATTEMPT_COLUMNS))}
-    return Written(row.pk, {}, files, runs)
+    return Written(row.pk, {"state": row.state, "error": row.error}, files, runs)
 
 
 def write_session(table: Table, rows: SessionRows, before: Written | None) -> Written:
@@ -80,11 +82,14 @@ def write_session(table: Table, rows: SessionRows, before: Written | None) -> Wr
         made, _ = IngestionSession.objects.update_or_create(
             table=table, session_id=rows.session_id, defaults=dict(rows.values)
         )
-        before = Written(made.pk, rows.values)
+        before = Written(made.pk, {})
     files = before.files if rows.files is None else rows.files
     if files is not before.files:
         write_files(before.pk, before.files, files)
-    runs = {number: _with_end(run, before.attempts.get(number)) for number, run in rows.attempts.items()}
+    runs = {number: _as_known(run, before.attempts.get(number)) for number, run in rows.attempts.items()}
+    if runs:
+        last = runs[max(runs)]
+        last["log"] = run_log.continued(last["log"], run_log.news(before.values, rows.values, before.files, files))
     # Counts of files stay as they were where these were not read.
     values = {**before.values, **rows.values, "seconds": sum(map(_seconds, runs.values()))}
     with transaction.atomic():
@@ -131,10 +136,10 @@ def _write_attempts(
         )
 
 
-def _with_end(run: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Records name the end of the last run only."""
-    known = before["ended_at"] if before is not None else None
-    return {**run, "ended_at": run["ended_at"] or known}
+def _as_known(run: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Records name the end of the last run only, and have no log."""
+    known = before or {"ended_at": None, "log": ""}
+    return {**run, "ended_at": run["ended_at"] or known["ended_at"], "log": known["log"]}
 
 
 def _seconds(run: Mapping[str, Any]) -> float:

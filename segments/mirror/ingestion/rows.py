@@ -80,7 +80,7 @@ def _fingerprint(found: Fingerprint) -> str:
 
 def _attempts(session: IngestionSession) -> dict[int, Mapping[str, Any]]:
     """A run's end is on record as the last change of the session that it leaves; of earlier runs ``database`` keeps
-    what it has.
+    what it has, and it writes their logs.
     """
     last = session.runs[-1].number if session.runs else None
     ended_ms = None if session.task else session.end_ms or session.updated_ms

@@ -47,6 +47,24 @@ class SessionView:
     waits: bool
 
 
+@dataclass(frozen=True)
+class FileLine:
+    """One file of a session. ``name`` is its address below the session's folder; ``error`` does not repeat it."""
+
+    file: IngestionFile
+    mark: Mark
+    name: str
+    error: str
+
+
+def file_line(file: IngestionFile, folder: str) -> FileLine:
+    """How the page shows a file of a session that reads ``folder``."""
+    named = f"Input file '{file.uri}'"
+    error = file.error.replace(f"{named}: ", "").replace(f"{named} line", "line").replace(named, "It")
+    below = folder.rstrip("/") + "/"
+    return FileLine(file, file_mark(file.state), file.uri.removeprefix(below) if folder else file.uri, error)
+
+
 def session_view(session: IngestionSession, attempts: Sequence[IngestionAttempt], now: datetime) -> SessionView:
     """What the page says of a session; ``attempts`` are its runs, oldest first."""
     is_open = is_open_session(session)

@@ -14,7 +14,7 @@ from segments.console.cluster_address import cluster_of
 from segments.console.listing import asked, cut, page_number
 from segments.console.presenters.ingestion.sessions import (
     SessionView,
-    file_mark,
+    file_line,
     file_tallies,
     mode_words,
     session_view,
@@ -26,7 +26,7 @@ from segments.services.ingestion.mirrored_sessions import files_of, find_session
 
 #: Seconds between two requests of an open page for a session that runs, and at one that waits.
 _LIVE_S: Final = 1
-_WAITING_S: Final = 5
+_WAITING_S: Final = 2
 
 
 @page
@@ -42,7 +42,7 @@ def detail(request: HttpRequest, typed: str, session: str) -> HttpResponse:
     listing = cut(files_of(row, state=state, search=wanted["q"]), page_number(request.GET.get("page")), total=total)
     more = {
         "listing": listing,
-        "files": [(file, file_mark(file.state)) for file in listing],
+        "files": [file_line(file, row.input_dir) for file in listing],
         "wanted": wanted,
         "is_filtered": is_filtered,
         "states": IngestionFile.State.choices,

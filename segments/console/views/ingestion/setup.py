@@ -14,6 +14,7 @@ from django import forms
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_safe
 
 from segments import wiring
@@ -21,9 +22,12 @@ from segments.console.access import ADMINISTER, find_table, may, page, refusal, 
 from segments.console.cluster_address import ctx_of
 from segments.console.forms import PlainForm
 from segments.console.operation import Operation, Outcome, Target, back_to
+from segments.console.presenters.ingestion.sessions import mode_words
 from segments.console.views.ingestion.table_ingestion import configured
 from segments.console.views.tables.tables import head
 from segments.domain.formats.plural import counted
+from segments.domain.schedules.cron_words import plain_words
+from segments.domain.schedules.quartz import parse_cron
 from segments.errors import PinotAdminError
 from segments.models import Table
 from segments.names import OFFLINE
@@ -121,10 +125,11 @@ def setup(request: HttpRequest, typed: str) -> HttpResponse:
 
 
 def _form_page(request: HttpRequest, table: Table, form: SetupForm, status: int = HTTPStatus.OK) -> HttpResponse:
+    roots = format_html_join(", ", "<code>{}</code>", ((root,) for root in wiring.input_roots()))
+    form.fields["folder"].help_text = format_html("It must be, or be below, one of these: {}.", roots)
     context = {
         **head(request, table, "ingestion"),
         "form": form,
-        "roots": wiring.input_roots(),
         "may_administer": may(request, ADMINISTER, table.name),
         "is_on": configured(table).task is not None,
     }
@@ -183,10 +188,18 @@ def _to_switch_on(target: Target, plain: Operation) -> Operation:
         return replace(shown, why_not=str(error))
     return replace(
         shown,
-        explain=[*_first_session(found), *plain.explain],
+        explain=[*_chosen(settings), *_first_session(found), *plain.explain],
         warnings=[f"{note.what}. {note.remedy}" for note in found.notes],
         lists=[("Files that are read first", found.names), ("Segments that are replaced", found.replaces)],
     )
+
+
+def _chosen(settings: TaskSettings) -> list[str]:
+    """Mode, schedule and retries in words."""
+    mode = mode_words(settings.mode.upper(), swap=settings.mode == "swap")
+    when = plain_words(parse_cron(settings.schedule)) if settings.schedule else "only when somebody triggers it"
+    retries = "no retry" if not settings.retries else f"up to {settings.retries:,} retries of files that failed"
+    return [f"Mode {mode}.", f"It runs {when}, with {retries}."]
 
 
 def _first_session(found: FirstSession) -> list[str]:
