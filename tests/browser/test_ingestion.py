@@ -96,7 +96,7 @@ def test_a_folder_with_one_bad_file_is_read_corrected_retried_and_undone(page: P
     expect(page.get_by_text("The files are being read now.")).to_be_visible()
     world.work()
     follow(world)
-    expect(page.get_by_text("Done: queries see the rows of 2 files.")).to_be_visible()
+    expect(page.get_by_text("Done: queries see the rows of 2 files.").first).to_be_visible(timeout=10_000)
     assert world.vis == 7
 
     page.get_by_role("link", name="Undo…").click()
@@ -104,5 +104,5 @@ def test_a_folder_with_one_bad_file_is_read_corrected_retried_and_undone(page: P
     expect(page.get_by_text("The session is undone:")).to_be_visible()
     follow(world)
     page.reload()
-    expect(page.get_by_text("Undone: its rows are not visible any more.")).to_be_visible()
+    expect(page.get_by_text("Undone: its rows are not visible any more.").first).to_be_visible()
     assert world.vis == 0

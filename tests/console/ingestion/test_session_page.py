@@ -122,7 +122,7 @@ def test_a_page_of_ten_thousand_files_is_quick(
             for n in range(10_000)
         ]
     )
-    with django_assert_max_num_queries(FRAME + 6):
+    with django_assert_max_num_queries(FRAME + 7):
         assert "1 to 50 of 10000" in text(viewer)
     # Meant to be 0.3 s at most on a quiet machine.
     assert min(_seconds(viewer) for _ in range(3)) < 1.5

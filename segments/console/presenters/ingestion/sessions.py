@@ -154,10 +154,10 @@ def _percent(session: IngestionSession) -> int:
 
 
 def _left_s(session: IngestionSession, attempts: Sequence[IngestionAttempt], now: datetime) -> float | None:
-    """By what this run has done since it began."""
+    """By what this run has done since it began; a run counts what is ready at its end, also from the runs before."""
     if session.state != _State.IN_PROGRESS or not attempts or attempts[-1].started_at is None:
         return None
-    before = sum(run.files_ok for run in attempts[:-1])
+    before = attempts[-2].files_ok if len(attempts) > 1 else 0
     ended = session.files_built + session.files_done + session.files_skipped + session.files_failed - before
     left = session.files_pending + session.files_running
     passed = (now - attempts[-1].started_at).total_seconds()

@@ -20,7 +20,7 @@ from segments.console.presenters.ingestion.sessions import (
     session_view,
 )
 from segments.console.views.tables.tables import head
-from segments.models import IngestionFile, IngestionSession
+from segments.models import IngestionFile, IngestionSession, LineageEntry
 from segments.names import TableName
 from segments.services.ingestion.mirrored_sessions import files_of, find_session
 
@@ -45,6 +45,7 @@ def detail(request: HttpRequest, typed: str, session: str) -> HttpResponse:
         "files": [file_line(file, row.input_dir) for file in listing],
         "wanted": wanted,
         "is_filtered": is_filtered,
+        "has_entry": LineageEntry.objects.filter(table=table, entry_id=row.entry_id).exists(),
         "states": IngestionFile.State.choices,
     }
     return render(request, "console/ingestion/session.html", {**head(request, table, "ingestion"), **context, **more})
