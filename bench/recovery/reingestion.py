@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from bench.realtime_table import RedisFeed, Table, spread
-from tests.integration.lost_segment import lose
+from tests.chaos.lost_segment import lose
 from tests.integration.running import Client, Installation
 from tests.waiting import poll
 

@@ -17,8 +17,8 @@ import pytest
 
 from bench.realtime_table import RedisFeed, Table
 from tests.chaos.cut_points import CutPoints
+from tests.chaos.lost_segment import lose
 from tests.chaos.test_chaos import chain_is_whole
-from tests.integration.lost_segment import lose
 from tests.integration.running import Client, Installation
 from tests.waiting import poll
 

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bench.realtime_table import RedisFeed, Table
-from tests.integration.lost_segment import lose
+from tests.chaos.lost_segment import lose
 from tests.integration.running import Client, Installation
 from tests.waiting import poll
 
