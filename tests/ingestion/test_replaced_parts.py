@@ -59,7 +59,7 @@ def test_a_segment_that_crosses_the_edge_is_named_and_nothing_is_read(world: Ing
     world.file("again.csv", "Bern,1,17001")
     world.builder.builds.clear()
     assert len(sessions.preview(world.ctx, TABLE).crossing) == 1
-    with pytest.raises(StateConflict, match="cross the edge"):
+    with pytest.raises(StateConflict, match="the edge of the replaced time range"):
         world.go()
     assert (world.read, world.vis) == (0, 5)
 

@@ -57,3 +57,14 @@ def test_sync_refuses_to_take_a_file_out_of_a_shared_segment(tmp_path: Path) -> 
     world.configure(consistentPushSwapEnabled="true")
     world.go()
     assert world.vis == 51
+
+
+def test_a_large_file_is_several_segments_that_go_together(tmp_path: Path) -> None:
+    world = IngestionWorld(tmp_path, {**SYNC, "taskMaxDataSize": "500"})
+    world.put("F1", 200)
+    world.put("F2", 3)
+    world.go()
+    assert (len(world.visible) > 3, world.vis, world.session.counts.done) == (True, 203, 2)
+    world.put("F1", 5)
+    world.go()
+    assert (len(world.visible), world.vis) == (2, 8)
