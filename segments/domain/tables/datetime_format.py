@@ -143,10 +143,6 @@ def _epoch(text: str, unit: str, size: str) -> DateTimeFormat:
     return DateTimeFormat("EPOCH", unit, number)
 
 
-def _is_size(text: str) -> bool:
-    return (whole_number(text) or 0) > 0
-
-
 def _simple(text: str, pattern: str, zone: str) -> DateTimeFormat:
     if not pattern:
         raise InvalidInput(f"'{text}' has no pattern.", remedy=_REMEDY)
