@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from segments.errors import Unavailable
+from segments.spark.shipped_code import shipped_code
 
 log = logging.getLogger(__name__)
 _REPOSITORY: Final = Path(__file__).resolve().parents[2]
@@ -106,15 +107,21 @@ def _start(master: str) -> Any:
     from pyspark import SparkConf, SparkContext  # see forget
 
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    if not master.startswith("local"):  # on the executors' machines
+        os.environ["PYSPARK_PYTHON"] = os.environ.get("PINOTADMIN_SPARK_PYTHON") or sys.executable
     paths = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and p != str(_REPOSITORY)]
     os.environ["PYTHONPATH"] = os.pathsep.join([str(_REPOSITORY), *paths])
     conf = SparkConf().setMaster(_with_attempts(master)).setAppName("pinotadmin push")
     for key, value in _settings(master).items():
         conf = conf.set(key, value)
     try:
-        return SparkContext(conf=conf)
+        started = SparkContext(conf=conf)
+        if not master.startswith("local"):
+            started.addPyFile(shipped_code())
+        return started
     except Exception as error:
         _drop_half_started(SparkContext)
         raise Unavailable(
@@ -138,13 +145,31 @@ def _settings(master: str) -> dict[str, str]:
         "spark.speculation": "false",
         "spark.task.maxFailures": str(_TASK_ATTEMPTS),
         "spark.python.worker.reuse": "true",
-        "spark.python.daemon.module": "segments.spark.worker_daemon",
-        "spark.executorEnv.PYTHONPATH": str(_REPOSITORY),
     }
     if not master.startswith("local"):
-        return common
-    local = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.driver.memory": "512m"}
+        return {**common, **_driver_addresses()}
+    local = {
+        "spark.python.daemon.module": "segments.spark.worker_daemon",
+        "spark.executorEnv.PYTHONPATH": str(_REPOSITORY),
+        "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.driver.memory": "512m",
+    }  # fmt: skip
     return {**common, **local, **_CLOSED, "spark.driver.extraJavaOptions": _JVM_FLAGS}
+
+
+def _driver_addresses() -> dict[str, str]:
+    """Where executors of a cluster reach this process, and its UI, by the environment; else Spark decides."""
+    names = {
+        "spark.driver.host": "PINOTADMIN_SPARK_DRIVER_HOST",
+        "spark.driver.bindAddress": "PINOTADMIN_SPARK_DRIVER_BIND_ADDRESS",
+        "spark.ui.enabled": "PINOTADMIN_SPARK_UI",
+    }
+    return {key: text for key, name in names.items() if (text := os.environ.get(name))}
+
+
+def ui_address(master: str) -> str | None:
+    """Where the Spark UI of this process's running context is; None when there is none, or it has no UI."""
+    found = _contexts.get(master)
+    return found.uiWebUrl if found is not None and is_alive(found) else None
 
 
 def _with_attempts(master: str) -> str:

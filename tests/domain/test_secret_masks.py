@@ -235,3 +235,44 @@ def test_a_mask_where_nothing_is_stored_is_refused_by_name(stored: Any) -> None:
             InvalidInput, match=f"'tableIndexConfig.streamConfigs.{key}' is masked, and no secret is stored there"
         ):
             keep_secrets({"tableIndexConfig": {"streamConfigs": {key: value}}}, stored)
+
+
+FILES = {
+    "inputDirURI": "s3://lake/in",
+    "input.fs.className": "org.apache.pinot.plugin.filesystem.S3PinotFS",
+    "input.fs.prop.region": "eu-west-1",
+    "input.fs.prop.login": "sales",
+    **{f"input.fs.prop.{key}": f"hidden-{key}" for key in (
+        "accessKey", "secretKey", "sessionToken", "sasToken", "clientSecret", "proxyPassword", "aesHexSecret"
+    )},
+}  # fmt: skip
+
+
+def with_files(**changed: str) -> dict[str, Any]:
+    return {"task": {"taskTypeConfigsMap": {"FileIngestionTask": {**FILES, "schedule": "0 0 * * * ?", **changed}}}}
+
+
+def test_the_logins_of_file_systems_are_masked_and_what_names_them_is_not() -> None:
+    shown = mask(with_files())["task"]["taskTypeConfigsMap"]["FileIngestionTask"]
+    assert "hidden" not in str(shown)
+    assert shown["input.fs.prop.login"] == "sales"
+    assert shown["inputDirURI"] == "s3://lake/in"
+    batch = {"ingestionConfig": {"batchIngestionConfig": {"batchConfigMaps": [FILES]}}}
+    assert "hidden" not in str(mask(batch))
+    assert "hidden" not in without_secrets(f"refused: {FILES['input.fs.prop.secretKey']}", with_files())
+
+
+def test_the_login_of_a_file_system_is_kept_while_only_the_schedule_changes() -> None:
+    given = mask(with_files(schedule="0 30 * * * ?"))
+    assert keep_secrets(given, with_files()) == with_files(schedule="0 30 * * * ?")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("inputDirURI", "s3://another/in"), ("input.fs.prop.endpoint", "https://another.example"),
+     ("input.fs.prop.region", "us-east-1"), ("input.fs.className", "x.GcsPinotFS"),
+     ("input.fs.prop.accountName", "other")],
+)  # fmt: skip
+def test_the_login_of_a_file_system_goes_nowhere_else_by_a_mask(key: str, value: str) -> None:
+    with pytest.raises(InvalidInput, match="secret"):
+        keep_secrets(mask(with_files(**{key: value})), with_files())
