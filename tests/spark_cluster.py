@@ -45,13 +45,13 @@ def spark_cluster(folder: Path) -> Iterator[str]:
                     master,
                 )
             )
-        wait_until(lambda: log.read_text().count("Registering worker") == 2, 90, "two workers", every_s=0.1)
+        wait_until(lambda: log.read_text().count("Registering worker") == 2, 240, "two workers", every_s=0.1)
         yield master
     finally:
         for process in processes:
             process.terminate()
         for process in processes:
-            process.wait(20)
+            process.wait(60)
 
 
 def _start(folder: Path, log: Path, kind: str, *arguments: str) -> subprocess.Popen[bytes]:

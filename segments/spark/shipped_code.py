@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
-#: What reading files and building segments imports; the packages beside them run on the machines of the installation.
+#: What reading files and building segments imports; the packages next to them run on the machines of the installation.
 _PARTS: Final = (
     "datatypes", "domain", "errors.py", "expressions", "gateways", "names.py", "secret_texts.py", "segmentfile",
     "spark",

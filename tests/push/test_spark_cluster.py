@@ -23,7 +23,7 @@ from tests.push.pushing import PushWorld
 from tests.spark_cluster import spark_cluster
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.django_db, pytest.mark.integration, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.django_db, pytest.mark.integration, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")
@@ -78,20 +78,20 @@ def test_an_executor_that_is_killed_repeats_only_what_it_had_not_finished(
     def work(item: int) -> dict[str, Any]:
         import os  # in the executor
         import pathlib
-        import time
+        import threading
         import uuid
 
         (pathlib.Path(marks) / f"{item}-{uuid.uuid4()}").touch()
         if item == 5 and not killed.exists():
             daemon = pathlib.Path(f"/proc/{os.getppid()}/status").read_text()
             victim.write_text(daemon.split("PPid:")[1].split()[0])
-            time.sleep(60)
+            threading.Event().wait(60)
         return {"item": item}
 
     answers: list[dict[str, Any]] = []
     run = threading.Thread(target=builder._run, args=(list(range(8)), work, answers.extend))
     run.start()
-    pid = int(wait_until(lambda: victim.exists() and victim.read_text(), 200, "the victim's number"))
+    pid = int(wait_until(lambda: victim.exists() and victim.read_text(), 240, "the victim's number"))
     wait_until(lambda: len({a["item"] for a in answers}) == 7, 120, "the other executor does all else")
     killed.touch()
     os.kill(pid, signal.SIGKILL)
