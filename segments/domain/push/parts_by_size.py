@@ -19,6 +19,8 @@ MOST_FILES_OF_PART: Final = 1_000
 #: By how much a file is larger than it is on disk, about, if its name or format says that it is compressed.
 _PACKED_TEXT: Final = 6
 _PACKED_COLUMNS: Final = 3
+#: What text shrinks to at most, as a rule.
+_MOST_PACKED_TEXT: Final = 20
 _SUFFIXES: Final = (".gz", ".gzip", ".zst", ".zstd", ".bz2")
 _COLUMNAR: Final = ("parquet", "orc")
 
@@ -32,9 +34,15 @@ def unpacked_size(file: InputFile, data_format: str) -> int:
 
 def files_to_cut(files: Sequence[InputFile], data_format: str, target: int = USUAL_BYTES) -> list[InputFile]:
     """Files that are worth more than one part of ``target`` bytes: where they can be cut has to be found in them first
-    (``SparkBuilder.find_cuts``).
+    (``SparkBuilder.find_cuts``). Of compressed files also those that may be, if they are unusually compressible.
     """
-    return [f for f in files if unpacked_size(f, data_format) > target * 5 // 4]
+    return [f for f in files if _largest_size(f, data_format) > target * 5 // 4]
+
+
+def _largest_size(file: InputFile, data_format: str) -> int:
+    if file.path.lower().endswith(_SUFFIXES):
+        return file.size * _MOST_PACKED_TEXT
+    return unpacked_size(file, data_format)
 
 
 def parts_by_size(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -151,3 +152,20 @@ def test_spark_finds_the_cuts_of_large_files_and_builds_their_pieces(tmp_path: P
     assert len(parts) > 6
     assert sum(rows) == 4000
     assert failed == [damaged.path]
+
+
+@pytest.mark.integration
+def test_a_python_worker_that_dies_repeats_only_its_own_part(tmp_path: Path, spark: SparkBuilder) -> None:
+    def work(item: int) -> dict[str, int]:
+        calls = tmp_path / str(item)
+        is_first = not calls.exists()
+        with calls.open("a") as file:
+            file.write("x")
+        if item == 1 and is_first:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return {"item": item}
+
+    answers: list[dict[str, int]] = []
+    spark._run(list(range(6)), work, lambda found: answers.extend(a for a in found if a not in answers))
+    assert sorted(a["item"] for a in answers) == list(range(6))
+    assert [len((tmp_path / str(i)).read_text()) for i in range(6)] == [1, 2, 1, 1, 1, 1]

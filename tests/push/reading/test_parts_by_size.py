@@ -45,6 +45,7 @@ def test_compressed_files_count_as_what_they_hold() -> None:
         file("a.csv", 200),
         file("b.csv.gz", 20),
     ]
+    assert files_to_cut([file("a.csv.gz", 10), file("b.csv.gz", 2)], "csv", 100) == [file("a.csv.gz", 10)]
 
 
 def test_a_part_as_an_earlier_version_wrote_it_is_read() -> None:
