@@ -35,11 +35,13 @@ from tests.factories import (
     PASSWORD,
     make_entry,
     make_event,
+    make_files,
     make_finding,
     make_push,
     make_push_segment,
     make_run,
     make_segments,
+    make_session,
     make_table,
     make_user,
 )
@@ -68,6 +70,7 @@ def world(transactional_db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         make_segments(table, *OLD, is_visible=False)
         make_segments(table, *NEW)
         make_entry(table, entry, segments_from=list(OLD), segments_to=list(NEW))
+        make_files(make_session(table), "FAILED", "/data/in/bad.csv", error="'x' is no INT.", line=7)
         make_push_segment(make_push(table_name=TABLE.raw))
         make_finding(table_name=TABLE.typed)
         make_run(table_name=TABLE.typed)
