@@ -158,6 +158,30 @@ def test_beat_reads_rows_again_within_five_seconds_of_a_change(
     assert beat.schedule_changed()
 
 
+def test_beat_sends_what_is_due_with_its_moment_and_nothing_once_the_row_has_moved(
+    world: IngestionWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("django_celery_beat.schedulers.close_old_connections", lambda: None)  # this is the test's own
+    monkeypatch.setattr(DatabaseScheduler, "producer", None)
+    sent: list[tuple[str, dict[str, Any]]] = []
+    beat = DatabaseScheduler(app=app, lazy=True)
+    monkeypatch.setattr(beat, "apply_async", lambda entry, **_: sent.append((entry.task, dict(entry.kwargs))))
+    PeriodicTask.objects.all().delete()
+    world.put("F1", 3)
+    beat_rows.keep_in_step()
+    assert beat.tick() > 0
+    assert sent == []
+    due = make_due(world)
+    beat._initial_read, beat._heap = True, None
+    beat.tick()
+    assert sent == [(FIRE_SCHEDULE, {"cluster": CLUSTER, "table": TABLE.typed, "due_ms": due})]
+    tasks.fire_schedule(**sent[0][1])
+    beat._initial_read, beat._heap = True, None
+    for _ in range(3):
+        beat.tick()
+    assert len(sent) == 1
+
+
 # -- starts
 
 
