@@ -11,19 +11,17 @@ from segments.mirror.ingestion.session_follower import SessionFollower
 from segments.models import Cluster
 from segments.names import OFFLINE, TableName, split_table_name
 from segments.services.core.context import Context
+from segments.services.ingestion import session_store
 from segments.services.ingestion.manifest import read_manifest
-from segments.services.ingestion.session_store import all_sessions
-from segments.store import paths
 from segments.store.base import Store
 
 
 class RecordSource:
     """Reads a cluster's sessions."""
 
-    prefix = paths.MINION_TASK_METADATA
-
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
+        self.prefix = session_store.root(ctx)
 
     @property
     def store(self) -> Store:
@@ -37,7 +35,7 @@ class RecordSource:
     def sessions(self, table: str) -> Sequence[IngestionSession]:
         """Those on record; none of what is no OFFLINE table."""
         raw, kind = split_table_name(table)
-        return all_sessions(self._ctx, TableName(raw, OFFLINE)) if kind == OFFLINE else []
+        return session_store.all_sessions(self._ctx, TableName(raw, OFFLINE)) if kind == OFFLINE else []
 
     def files(self, table: str, session: IngestionSession) -> Sequence[FileRecord]:
         """All files of a session. Unavailable when its manifest was just replaced."""
