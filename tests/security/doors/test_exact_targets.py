@@ -121,6 +121,8 @@ def requests(entry: str, push: str) -> Iterator[tuple[str, str, Any]]:
             "finding": "1",
             "session": "cp_1_0a0b0c0d",
             "run": "0",
+            "task": "Task_FileIngestionTask_x_1",
+            "task_type": "FileIngestionTask",
             "tenant": "DefaultTenant",
             "path": "x",
         }
