@@ -87,9 +87,9 @@ def test_the_keyboard_alone_reaches_and_confirms_a_rollback(page: Page, world: W
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     page.keyboard.press("Enter")
-    for _ in range(20):
+    for _ in range(30):
         page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.textContent.includes('Rollback')"):
+        if page.evaluate("document.activeElement.textContent.includes('Roll back')"):
             break
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Rollback of one replacement").wait_for()

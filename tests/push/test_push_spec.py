@@ -86,7 +86,7 @@ def test_json_and_values_give_the_same_as_yaml() -> None:
         ),
         (("glob:**/*.csv", "**/*.csv"), r"'includeFileNamePattern' .* is no file name pattern"),
         (("glob:**/*.csv", "regex:(("), "is no file name pattern"),
-        (("dataFormat: csv", "dataFormat: avro"), "'avro' is not supported"),
+        (("dataFormat: csv", "dataFormat: thrift"), "'thrift' is not supported"),
         (('delimiter: "\\t"', "delimeter: x"), r"'recordReaderSpec.configs.delimeter' is no setting"),
         (('delimiter: "\\t"', "delimiter: xx"), "must be one ASCII character"),
         (("authToken: secret", "jobType: again"), r"'jobType' is there twice in the job specification \(line 23\)"),

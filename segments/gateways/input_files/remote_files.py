@@ -25,7 +25,7 @@ _DENIED: Final = re.compile(
 _MISSING: Final = re.compile(
     r"NO_SUCH_BUCKET|NO_SUCH_KEY|RESOURCE_NOT_FOUND|ContainerNotFound|HTTP status 404\b", re.IGNORECASE
 )
-_IDENTIFIERS: Final = re.compile(r"\s*\(Request ID:[^)]*\)")
+_IDENTIFIERS: Final = re.compile(r" ?\(Request ID:[^()]{0,300}\)")
 #: How often a read that breaks off is tried, and the pause before the first repetition, which grows twofold.
 _ATTEMPTS: Final = 4
 _PAUSE_S: Final = 0.1

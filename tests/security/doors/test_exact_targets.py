@@ -98,34 +98,33 @@ PARAMETERS = {
 }
 
 
+#: What stands in a route's path besides the table: things of the other table, where there are any.
+NAMES = {
+    "segment": "other_0",
+    "job": "job",
+    "instance": "Server_127.0.0.1_8098",
+    "key": "k",
+    "name": "n",
+    "token": "1",
+    "hook": "1",
+    "number": "1",
+    "partition": "0",
+    "finding": "1",
+    "session": "cp_1_0a0b0c0d",
+    "run": "0",
+    "task": "Task_FileIngestionTask_x_1",
+    "task_type": "FileIngestionTask",
+    "tenant": "DefaultTenant",
+    "path": "x",
+}
+
+
 def requests(entry: str, push: str) -> Iterator[tuple[str, str, Any]]:
     """(method, address, body): every route of REST with both tables in its path, its parameters and its body."""
     for route in sorted(
         own_rest_routes(), key=lambda r: r.path == "/tables/<table>"
     ):  # which drops her table at the end
-        names = {
-            "segment": "other_0",
-            "entry": entry,
-            "push_id": push,
-            "job": "job",
-            "instance": "Server_127.0.0.1_8098",
-            "key": "k",
-        }
-        fixed = {
-            **names,
-            "name": "n",
-            "token": "1",
-            "hook": "1",
-            "number": "1",
-            "partition": "0",
-            "finding": "1",
-            "session": "cp_1_0a0b0c0d",
-            "run": "0",
-            "task": "Task_FileIngestionTask_x_1",
-            "task_type": "FileIngestionTask",
-            "tenant": "DefaultTenant",
-            "path": "x",
-        }
+        fixed = {**NAMES, "entry": entry, "push_id": push}
         # (table in the path, table in the parameters): never both hers.
         pairs = (
             [("mine", "other"), ("other", "mine")]
