@@ -6,7 +6,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from segments.domain.tables.datetime_format import MILLIS
 from segments.domain.tables.schema import STORED_TYPES
@@ -96,6 +96,20 @@ class SegmentInfo:
     def end_time_ms(self) -> int | None:
         """Last time in the segment, epoch milliseconds."""
         return self._millis(self.end_time)
+
+    @property
+    def partitions(self) -> dict[str, dict[str, Any]]:
+        """{column: how it is partitioned, as the record names it}, of those that are."""
+        return {
+            name: {
+                "functionName": column.partition_function,
+                "numPartitions": column.num_partitions,
+                "partitions": list(column.partitions),
+                "functionConfig": None,
+            }
+            for name, column in sorted(self.columns.items())
+            if column.partition_function
+        }
 
     def _millis(self, value: int | None) -> int | None:
         if value is None or self.time_unit not in MILLIS:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from typing import Any, Final
-
-from django.db import connections
 
 from segments.domain.ingestion.registry import Registry
 from segments.domain.ingestion.session import FileRecord, IngestionSession, Run, count
@@ -19,9 +16,9 @@ from segments.secret_texts import mask_text
 from segments.services.core.context import Context
 from segments.services.ingestion.manifest import Manifest, read_manifest, write_manifest, write_registry
 from segments.services.ingestion.session_store import change_session, finish_session, read_task
+from segments.services.jobs.heartbeat import heartbeat
 from segments.spark.build_part import Built
 
-log = logging.getLogger(__name__)
 _HEARTBEAT_S: Final = 3.0
 
 
@@ -71,29 +68,15 @@ class HeldSession:
         """Close the run: the session waits for a trigger, or is over. Counts of the run are written down."""
         self.change(**self._closed(self.manifest) | {"error": mask_text(error)} | fields)
 
-    @contextmanager
-    def heartbeat(self) -> Iterator[None]:
+    def heartbeat(self) -> AbstractContextManager[None]:
         """Renew the lease from a thread while the block runs."""
-        stop = threading.Event()
-        thread = threading.Thread(target=self._beat, args=(stop,), name=f"lease-{self.session.id}", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            stop.set()
-            thread.join()
+        return heartbeat(f"session {self.session.id}", self._renew, _HEARTBEAT_S)
 
-    def _beat(self, stop: threading.Event) -> None:
-        try:
-            while not stop.wait(_HEARTBEAT_S) and not self.is_lost:
-                try:
-                    self.change()
-                except Conflict:
-                    return
-                except Exception:
-                    log.exception("The lease of session %s could not be renewed; trying again.", self.session.id)
-        finally:
-            connections.close_all()
+    def _renew(self) -> bool:
+        if not self.is_lost:
+            with suppress(Conflict):
+                self.change()
+        return not self.is_lost
 
     def _mine(self, now: IngestionSession, fields: dict[str, Any]) -> IngestionSession:
         if now.owner != self.owner or not (now.is_open or now.has_leftovers):

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from segments.domain.ingestion.session import OPEN, FileRecord, FileState
 from segments.domain.ingestion.task_config import IngestionMode, ModifiedFilePolicy
@@ -19,35 +19,13 @@ from segments.secret_texts import mask_text
 from segments.services.ingestion.held_session import HeldSession, with_files
 from segments.services.ingestion.manifest import Manifest
 from segments.services.ingestion.situation import Setup, input_access
+from segments.services.loading.builder import Builder
 from segments.services.loading.staged_files import is_there
 from segments.spark.build_part import BuildJob, Built, Failed, read_notes
 
 #: Between two writings of the manifest while results arrive, in seconds.
 _SAVE_EVERY_S: Final = 2.0
 _LONGEST_ERROR: Final = 1000
-
-
-class Builder(Protocol):
-    """Builds parts somewhere; see ``segments.spark.build_segments.SparkBuilder``."""
-
-    def build(
-        self,
-        job: BuildJob,
-        parts: Sequence[Part],
-        on_built: Callable[[list[Built]], None],
-        on_failed: Callable[[list[Failed]], None],
-    ) -> None:
-        """Stage all parts that can be, reporting each part."""
-
-    def find_cuts(
-        self,
-        files: Sequence[InputFile],
-        reader: dict[str, Any],
-        target: int,
-        on_tick: Callable[[], None],
-        access: dict[str, Any] | None = None,
-    ) -> dict[str, list[Piece]]:
-        """Where files may be cut, by path."""
 
 
 class Reading:

@@ -16,10 +16,11 @@ from segments.services.core.context import Actor, Context
 from segments.services.ingestion.discard import remove_leftovers
 from segments.services.ingestion.held_session import HeldSession, acquire
 from segments.services.ingestion.one_by_one import OneByOne
-from segments.services.ingestion.reading import Builder, Reading
+from segments.services.ingestion.reading import Reading
 from segments.services.ingestion.session_store import prune
 from segments.services.ingestion.situation import Setup, check_unchanged, read_setup
 from segments.services.ingestion.switch import begin_switch, carry_out_switch, finish
+from segments.services.loading.builder import Builder
 
 log = logging.getLogger(__name__)
 _PAUSE_S: Final = 3.0

@@ -20,7 +20,6 @@ from segments.domain.push.parts_by_size import MOST_BYTES, files_to_cut, parts_b
 from segments.domain.push.push_plan import (
     InputFile,
     Part,
-    Piece,
     Step,
     next_step,
     part_from_json,
@@ -36,6 +35,7 @@ from segments.models import Push, PushSegment
 from segments.names import OFFLINE, TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
+from segments.services.loading.builder import Builder
 from segments.services.loading.replacement import open_replacement
 from segments.services.loading.staged_files import is_there
 from segments.services.push.push_load import PushLoad
@@ -59,27 +59,8 @@ _RETRY_UNREACHABLE_S: Final = 15.0
 _PATIENCE: Final = timedelta(hours=1)
 
 
-class Builder(Protocol):
-    """Builds parts somewhere; see ``segments.spark.build_segments.SparkBuilder``."""
-
-    def build(
-        self,
-        job: BuildJob,
-        parts: Sequence[Part],
-        on_built: Callable[[list[Built]], None],
-        on_failed: Callable[[list[Failed]], None],
-    ) -> None:
-        """Stage all parts that can be, reporting each part."""
-
-    def find_cuts(
-        self,
-        files: Sequence[InputFile],
-        reader: dict[str, Any],
-        target: int,
-        on_tick: Callable[[], None],
-        access: dict[str, Any] | None = None,
-    ) -> dict[str, list[Piece]]:
-        """Where files may be cut, by path."""
+class CountingBuilder(Builder, Protocol):
+    """One that counts rows beforehand, too."""
 
     def count_rows(
         self, paths: Sequence[str], reader: dict[str, Any], on_tick: Callable[[], None], access: dict[str, Any]
@@ -87,7 +68,7 @@ class Builder(Protocol):
         """Rows per file."""
 
 
-def run_push(ctx: Context, push_id: str, owner: str, *, builder: Builder) -> str:
+def run_push(ctx: Context, push_id: str, owner: str, *, builder: CountingBuilder) -> str:
     """Do what is left of a push; returns one sentence. StateConflict while another runner holds it.
 
     Bad input and refusals take the push back and leave it FAILED with the reason; refused by the table's checks it is
@@ -170,7 +151,7 @@ def _sweep(session: Session) -> None:
 class _Run:
     """One attempt."""
 
-    def __init__(self, session: Session, builder: Builder) -> None:
+    def __init__(self, session: Session, builder: CountingBuilder) -> None:
         self.session, self.builder = session, builder
         self.ctx, self.push = session.ctx, session.push
         self.table = TableName(session.push.table_name, OFFLINE)

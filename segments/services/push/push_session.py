@@ -5,20 +5,19 @@ holding it.
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from django.core.exceptions import ValidationError
-from django.db import connections
 from django.db.models import F, Q
 
 from segments.errors import Conflict, NotFound, StateConflict
 from segments.models import Push
 from segments.secret_texts import mask_text
 from segments.services.core.context import Context
+from segments.services.jobs.heartbeat import heartbeat
 
 log = logging.getLogger(__name__)
 HEARTBEAT_S: Final = 3.0
@@ -99,28 +98,14 @@ class Session:
         spent[stage.value] = round(spent.get(stage.value, 0.0) + self.ctx.timer.seconds() - began, 3)
         self.update(stage_seconds=spent)
 
-    @contextmanager
-    def heartbeat(self) -> Iterator[None]:
+    def heartbeat(self) -> AbstractContextManager[None]:
         """Renew the lease from a thread while the block runs."""
-        stop = threading.Event()
-        thread = threading.Thread(target=self._beat, args=(stop,), name=f"push-lease-{self.push.pk}", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            stop.set()
-            thread.join()
+        return heartbeat(f"push {self.push.pk}", self._renew, HEARTBEAT_S)
 
-    def _beat(self, stop: threading.Event) -> None:
-        try:
-            while not stop.wait(HEARTBEAT_S) and not self.is_lost:
-                try:
-                    self.renew()
-                except Exception:
-                    log.exception("The lease of push %s could not be renewed; trying again.", self.push.pk)
-        finally:
-            if stop.is_set():
-                connections.close_all()
+    def _renew(self) -> bool:
+        if not self.is_lost:
+            self.renew()
+        return not self.is_lost
 
     def _mine(self) -> Any:
         return Push.objects.filter(pk=self.push.pk, lease_owner=self.owner, state=Push.State.RUNNING)

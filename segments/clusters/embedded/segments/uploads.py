@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from segments.clusters.embedded.segments.registration import Registration
 from segments.domain.segments.segment_metadata import SegmentMetadata
@@ -15,7 +14,7 @@ from segments.domain.segments.upload import UploadedSegment
 from segments.errors import InvalidInput
 from segments.names import TableName, check_segment_name
 from segments.segmentfile.format.crc import NO_CRC
-from segments.segmentfile.format.info import ColumnInfo, SegmentInfo
+from segments.segmentfile.format.info import SegmentInfo
 from segments.segmentfile.packed.tar import read_info_from_tar
 from segments.services.core.context import Context
 from segments.services.engine.segments import Upload
@@ -174,14 +173,5 @@ def described(info: SegmentInfo, url: str, size: int | None) -> UploadedSegment:
         custom=info.custom,
         start_offset=info.realtime_start_offset,
         end_offset=info.realtime_end_offset,
-        partitions={n: _partition(c) for n, c in sorted(info.columns.items()) if c.partition_function},
+        partitions=info.partitions,
     )
-
-
-def _partition(column: ColumnInfo) -> dict[str, Any]:
-    return {
-        "functionName": column.partition_function,
-        "numPartitions": column.num_partitions,
-        "partitions": list(column.partitions),
-        "functionConfig": None,
-    }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from segments.domain.realtime import flush_threshold
 from segments.domain.realtime.commit.end import Built, check_built
 from segments.domain.realtime.commit.fields import FLUSH_ROWS
@@ -16,7 +14,7 @@ from segments.domain.segments.segment_metadata import COMMITTING, IN_PROGRESS
 from segments.errors import InvalidInput, StateConflict
 from segments.names import TableName
 from segments.segmentfile.format.crc import NO_CRC
-from segments.segmentfile.format.info import ColumnInfo, SegmentInfo
+from segments.segmentfile.format.info import SegmentInfo
 from segments.services.core.context import Context
 from segments.services.realtime.completion.commit_end import end_writes
 from segments.services.realtime.completion.commit_start import read_ideal, successor_writes, table_of_successor
@@ -44,7 +42,7 @@ def built_of(name: LLCName, end_offset: str, info: SegmentInfo, size_bytes: int)
         start_ms=info.start_time_ms,
         end_ms=info.end_time_ms,
         custom=info.custom,
-        partitions={n: _partition(c) for n, c in sorted(info.columns.items()) if c.partition_function},
+        partitions=info.partitions,
     )
 
 
@@ -118,12 +116,3 @@ def is_same_content(seen: Observed, info: SegmentInfo) -> bool:
         info.crc,
         info.total_docs,
     )
-
-
-def _partition(column: ColumnInfo) -> dict[str, Any]:
-    return {
-        "functionName": column.partition_function,
-        "numPartitions": column.num_partitions,
-        "partitions": list(column.partitions),
-        "functionConfig": None,
-    }
