@@ -27,6 +27,8 @@ ARROW: Final[dict[str, Any]] = {
     "INT": pa.int32(), "LONG": pa.int64(), "FLOAT": pa.float32(), "DOUBLE": pa.float64(), "BIG_DECIMAL": pa.string(),
     "STRING": pa.string(), "BYTES": pa.binary(),
 }  # fmt: skip
+#: Those that readers of text parse themselves; all others arrive as text and are converted when the segment is built.
+NUMBERS: Final = {name: ARROW[name] for name in ("INT", "LONG", "FLOAT", "DOUBLE")}
 _WHOLE = re.compile(r"[+-]?\d+")
 _REAL = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?[dDfF]?)")
 _JAVA_SPACE: Final = "".join(map(chr, range(33)))

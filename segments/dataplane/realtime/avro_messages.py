@@ -12,6 +12,7 @@ import fastavro
 
 from segments.dataplane.realtime.decoded import CONTENT_ERRORS, RawRows
 from segments.dataplane.realtime.raw_columns import parsed_rows
+from segments.datatypes.avro_schema import numbers_as_stored
 from segments.domain.tables.schema import Schema
 from segments.errors import InvalidInput
 
@@ -83,7 +84,7 @@ class FramedAvroMessages:
 
 def parse_avro_schema(text: str) -> Any:
     """A writer's schema in which times and dates stay the numbers they are stored as; decimals are decoded."""
-    return fastavro.parse_schema(_bare(json.loads(text)))
+    return fastavro.parse_schema(numbers_as_stored(json.loads(text), ("decimal",)))
 
 
 def _record(value: bytes, writer: Any) -> Any:
@@ -92,11 +93,3 @@ def _record(value: bytes, writer: Any) -> Any:
     if stream.tell() != len(value):
         raise ValueError(f"{len(value) - stream.tell()} bytes are left after the record.")
     return row
-
-
-def _bare(node: Any) -> Any:
-    if isinstance(node, list):
-        return [_bare(n) for n in node]
-    if not isinstance(node, dict):
-        return node
-    return {k: _bare(v) for k, v in node.items() if k != "logicalType" or v == "decimal"}

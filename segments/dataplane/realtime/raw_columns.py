@@ -4,7 +4,6 @@ itself.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -12,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from segments.dataplane.realtime.decoded import CONTENT_ERRORS, BadMessage, RawRows, bad_message
+from segments.datatypes.value_texts import value_text, value_texts
 from segments.domain.tables.schema import FieldSpec, Schema
 
 #: Types that are tried first; what does not fit is taken as it is, or as text.
@@ -46,7 +46,7 @@ def raw_table(rows: Sequence[Mapping[str, Any]], schema: Schema) -> pa.Table:
 
 def _array(values: list[Any], field: FieldSpec) -> Any:
     if field.data_type == "JSON":
-        return _texts(values)
+        return value_texts(values)
     hint = _HINTS.get(field.data_type)
     kind = hint if field.single_value or hint is None else pa.list_(hint)
     listed = values if field.single_value else [v if v is None or isinstance(v, list) else [v] for v in values]
@@ -56,21 +56,5 @@ def _array(values: list[Any], field: FieldSpec) -> Any:
         except CONTENT_ERRORS:
             continue
     if field.single_value:
-        return _texts(values)
-    return pa.array([None if v is None else [_text(i) for i in v] for v in listed], pa.list_(pa.string()))
-
-
-def _texts(values: list[Any]) -> Any:
-    texts = [_text(v) for v in values]
-    try:
-        return pa.array(texts, pa.string())
-    except UnicodeEncodeError:  # half a surrogate pair, which UTF-8 can not hold: Java writes a question mark
-        return pa.array([None if t is None else t.encode("utf-8", "replace").decode() for t in texts], pa.string())
-
-
-def _text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_plain)
-
-
-def _plain(value: Any) -> str:
-    return value.hex() if isinstance(value, bytes) else str(value)
+        return value_texts(values)
+    return pa.array([None if v is None else [value_text(i) for i in v] for v in listed], pa.list_(pa.string()))

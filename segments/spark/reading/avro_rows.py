@@ -18,6 +18,7 @@ import fastavro
 import pyarrow as pa
 import zstandard
 
+from segments.datatypes.avro_schema import numbers_as_stored
 from segments.domain.push.push_plan import Piece, Unit
 from segments.domain.tables.schema import Schema
 from segments.errors import InvalidInput
@@ -38,6 +39,8 @@ _READ: Final = 1 << 20
 #: Rows that become a table together.
 _ROWS: Final = 50_000
 _NUMBER: Final = 10
+#: Logical types whose values are no numbers.
+_NO_NUMBERS: Final = ("decimal", "uuid")
 
 
 class _Damaged(Exception):
@@ -133,7 +136,8 @@ class _Reading:
 
     def __enter__(self) -> io.BufferedReader:
         self._file = self._of.source.open(self._of.path)
-        return io.BufferedReader(_Raw(self._file), _READ)
+        raw: Any = self._file  # a raw stream, but not by its stubs
+        return io.BufferedReader(raw, _READ)
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         self._file.close()
@@ -149,31 +153,6 @@ _ERRORS: Final = (
     StopIteration, RecursionError, MemoryError, pa.ArrowException, zlib.error, lzma.LZMAError, zstandard.ZstdError,
     fastavro.schema.SchemaParseException, fastavro.schema.UnknownType,
 )  # fmt: skip
-
-
-class _Raw(io.RawIOBase):
-    """pyarrow's file as a Python one."""
-
-    def __init__(self, file: Any) -> None:
-        super().__init__()
-        self._file = file
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        data = self._file.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        return int(self._file.seek(offset, whence))
-
-    def tell(self) -> int:
-        return int(self._file.tell())
 
 
 def _header(file: io.BufferedReader) -> _Header:
@@ -206,7 +185,7 @@ def _records(header: _Header, count: int, packed: bytes, raw_times: bool) -> Ite
     data = _UNPACK[header.codec](packed)
     if len(data) > _MOST_OF_BLOCK:
         raise _Damaged(f"a block has more than {_MOST_OF_BLOCK >> 20} MB, unpacked")
-    schema = _without_times(header.schema) if raw_times else header.schema
+    schema = numbers_as_stored(header.schema, _NO_NUMBERS) if raw_times else header.schema
     whole = io.BytesIO()
     meta = {"avro.schema": json.dumps(schema).encode(), "avro.codec": b"null"}
     whole.write(_MAGIC)
@@ -293,13 +272,3 @@ _UNPACK: Final[dict[str, Callable[[bytes], bytes]]] = {
     "bzip2": lambda packed: bz2.BZ2Decompressor().decompress(packed, _MOST_OF_BLOCK + 1),
     "xz": lambda packed: lzma.LZMADecompressor().decompress(packed, _MOST_OF_BLOCK + 1),
 }
-
-
-def _without_times(node: Any) -> Any:
-    """A schema in which times and dates are the numbers they are stored as; decimals stay."""
-    if isinstance(node, list):
-        return [_without_times(n) for n in node]
-    if not isinstance(node, dict):
-        return node
-    kept = node.get("logicalType") in ("decimal", "uuid")
-    return {k: _without_times(v) for k, v in node.items() if k != "logicalType" or kept}

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
+from segments.datatypes.convert import NUMBERS
 from segments.domain.push.push_plan import Piece, Unit
 from segments.domain.push.reader_spec import ReaderSpec
 from segments.domain.tables.schema import FieldSpec, Schema
@@ -20,8 +21,6 @@ from segments.spark.reading.locate import csv_header, first_record, misfit, plac
 from segments.spark.reading.notes import FileNotes
 from segments.spark.reading.text import Text, brief
 
-#: Types that are parsed while reading; all others arrive as text and are converted when the segment is built.
-_FAST: Final[dict[str, Any]] = {"INT": pa.int32(), "LONG": pa.int64(), "FLOAT": pa.float32(), "DOUBLE": pa.float64()}
 _MAX_BLOCK: Final = 1 << 30
 #: Bytes that are parsed at once of a file that is streamed; a row must fit.
 _BLOCK: Final = 16 << 20
@@ -116,7 +115,7 @@ class _CsvPiece:
         spellings, or names the row.
         """
         first = dict(zip(self.header, sample, strict=False))
-        for types in (_FAST, {}):
+        for types in (NUMBERS, {}):
             kinds = {c: _type(self.schema.by_name[c], types, first.get(c, "")) for c in self.wanted}
             if self.notes is not None:
                 self.notes.bad = 0

@@ -12,6 +12,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.json as pajson
 
+from segments.datatypes.convert import NUMBERS
 from segments.domain.push.push_plan import Piece, Unit
 from segments.domain.tables.schema import FieldSpec, Schema
 from segments.errors import InvalidInput
@@ -24,7 +25,6 @@ from segments.spark.reading.raw_rows import raw_rows
 from segments.spark.reading.text import Text
 from segments.spark.reading.unnested import Unnesting
 
-_FAST: Final[dict[str, Any]] = {"INT": pa.int32(), "LONG": pa.int64(), "FLOAT": pa.float32(), "DOUBLE": pa.float64()}
 #: Bytes and lines at either end of a chunk in which unknown keys are searched for.
 _SAMPLE: Final = 1 << 16
 _SAMPLED: Final = 100
@@ -175,7 +175,7 @@ class _JsonPiece:
 
 
 def _kind(spec: FieldSpec) -> Any:
-    kind = _FAST.get(spec.data_type, pa.string())
+    kind = NUMBERS.get(spec.data_type, pa.string())
     return kind if spec.single_value else pa.list_(kind)
 
 

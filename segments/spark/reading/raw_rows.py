@@ -4,12 +4,12 @@ itself.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
 
+from segments.datatypes.value_texts import value_text, value_texts
 from segments.domain.tables.schema import FieldSpec, Schema
 
 #: What Arrow raises for values that are not of one kind, or that it can not hold.
@@ -47,33 +47,18 @@ def _is_deep(kind: Any) -> bool:
 def _array(values: list[Any], field: FieldSpec) -> Any:
     """Values of any kind as one Arrow array; of mixed kinds, as text."""
     if field.data_type == "JSON":
-        return _texts([v if v is None or isinstance(v, str) else _text(v) for v in values])
+        return value_texts(values)
     if field.single_value:
         try:
             found = pa.array(values)
-            return _texts([_text(v) for v in values]) if pa.types.is_struct(found.type) else found
+            return value_texts(values) if pa.types.is_struct(found.type) else found
         except _ODD:
-            return _texts([_text(v) for v in values])
+            return value_texts(values)
     lists = [v if v is None or isinstance(v, list) else [v] for v in values]
     try:
         found = pa.array(lists)
     except _ODD:
         found = None
     if found is None or (pa.types.is_list(found.type) and pa.types.is_nested(found.type.value_type)):
-        return pa.array([None if v is None else [_text(i) for i in v] for v in lists], pa.list_(pa.string()))
+        return pa.array([None if v is None else [value_text(i) for i in v] for v in lists], pa.list_(pa.string()))
     return found
-
-
-def _texts(values: list[Any]) -> Any:
-    try:
-        return pa.array(values, pa.string())
-    except UnicodeEncodeError:  # half a surrogate pair, which UTF-8 can not hold: Java writes a question mark
-        return pa.array([None if v is None else v.encode("utf-8", "replace").decode() for v in values], pa.string())
-
-
-def _text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_plain)
-
-
-def _plain(value: Any) -> str:
-    return value.hex() if isinstance(value, bytes) else str(value)
