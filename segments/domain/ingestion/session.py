@@ -7,7 +7,7 @@ stands in a znode, the files in a manifest next to the staged segments.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
@@ -45,9 +45,8 @@ class FileState(StrEnum):
     SKIPPED = "SKIPPED"
 
 
-#: States in which a file still has to be read in this run, and in which nothing more happens to it.
+#: States in which a file still has to be read in this run.
 OPEN: Final = frozenset({FileState.PENDING, FileState.RUNNING})
-FINISHED: Final = frozenset({FileState.BUILT, FileState.DONE, FileState.DROPPED, FileState.SKIPPED})
 
 
 @dataclass(frozen=True)
@@ -150,6 +149,15 @@ def count(files: Iterable[FileRecord]) -> FileCounts:
     done = found[FileState.BUILT] + found[FileState.DONE] + found[FileState.SKIPPED]
     pending = found[FileState.PENDING] + found[FileState.RUNNING]
     return FileCounts(sum(found.values()) - dropped, done, found[FileState.FAILED], pending, dropped)
+
+
+def failure(files: Sequence[FileRecord]) -> str:
+    """How many files failed, and why the first did; empty when none did."""
+    first = next((f for f in files if f.state is FileState.FAILED), None)
+    if first is None:
+        return ""
+    counts = count(files)
+    return f"{counts.failed} of {counts.total} files failed, first '{first.uri}': {first.error}"
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from segments.domain.ingestion.session import (
     FileState,
     IngestionSession,
     SessionState,
+    failure,
 )
 from segments.domain.ingestion.task_config import IngestionTask
 
@@ -139,11 +140,7 @@ def after_files(files: Sequence[FileRecord], gone: Sequence[str], *, replaces_al
     """
     if any(f.state in OPEN for f in files):
         return RunOutcome(Next.READ)
-    failed = [f for f in files if f.state is FileState.FAILED]
-    if failed:
-        total = sum(1 for f in files if f.state is not FileState.DROPPED)
-        return RunOutcome(
-            Next.WAIT, f"{len(failed)} of {total} files failed, first '{failed[0].uri}': {failed[0].error}"
-        )
+    if error := failure(files):
+        return RunOutcome(Next.WAIT, error)
     is_staged = any(f.state is FileState.BUILT for f in files)
     return RunOutcome(Next.SWITCH if is_staged or gone or replaces_all else Next.FINISH)

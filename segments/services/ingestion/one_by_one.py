@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from segments.domain.ingestion.plan import replaced_segments
 from segments.domain.ingestion.registry import Ingested, registry_after
-from segments.domain.ingestion.session import FileRecord, FileState, SessionState, count
+from segments.domain.ingestion.session import FileRecord, FileState, SessionState, count, failure
 from segments.domain.push.push_plan import Step
 from segments.services.core import audit
 from segments.services.core.context import Actor
@@ -58,15 +58,12 @@ class OneByOne:
         old = self._old((), manifest.vanished)
         if old:
             self._replace("vanished files", old, ())
-        gone = {s for f in manifest.files if f.state is FileState.DONE for s in self._older(f)} | set(old)
+        gone = self._replaced_by(f for f in manifest.files if f.state is FileState.DONE) | set(old)
         after = registry_after(self._registry, manifest.files, gone)
         for uri in manifest.vanished:
             after.pop(uri, None)
         counts = count(manifest.files)
-        failed = next((f for f in manifest.files if f.state is FileState.FAILED), None)
-        error = (
-            f"{counts.failed} of {counts.total} files failed, first '{failed.uri}': {failed.error}" if failed else ""
-        )
+        error = failure(manifest.files)
         save_registry(held.ctx, held.table, write_registry(held.ctx, held.table, after))
         held.change(state=SessionState.DONE, end_ms=held.ctx.clock(), error=error)
         audit.record(
@@ -81,11 +78,11 @@ class OneByOne:
         staged = [replace(f, state=FileState.BUILT) for f in files]
         return replaced_segments(self._setup.task, staged, vanished, self._registry, visible)
 
-    def _older(self, file: FileRecord) -> tuple[str, ...]:
-        """Segments of the file's older versions that its replacement took away."""
+    def _replaced_by(self, files: Iterable[FileRecord]) -> set[str]:
+        """Segments of older versions of these files that their replacements took away."""
         visible = read_visible(self._held.ctx, self._held.table, times=False).segments
-        known = self._registry.get(file.uri)
-        return tuple(s for s in known.segments if s not in visible) if known is not None else ()
+        known = [self._registry[f.uri] for f in files if f.uri in self._registry]
+        return {s for one in known for s in one.segments if s not in visible}
 
     def _replace(self, what: str, old: Sequence[str], built: Sequence[Built]) -> None:
         held, table = self._held, self._held.table

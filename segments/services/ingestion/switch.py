@@ -95,10 +95,7 @@ def begin_switch(held: HeldSession, setup: Setup) -> bool:
     not be replaced.
     """
     parts = list(staged_parts(held, held.manifest))
-    gone = {f.uri for f, one in parts if one is None}
-    if gone:
-        again = [replace(f, state=FileState.PENDING, segments=(), ordinals=()) for f, _ in parts if f.uri in gone]
-        held.save(with_files(held.manifest, again), state=SessionState.IN_PROGRESS)
+    if _reads_again(held, parts):
         return False
     _check_inside(setup, parts)
     registry = read_registry(held.ctx, read_task(held.ctx, held.table).registry_uri)
@@ -186,13 +183,18 @@ def staged_files(held: HeldSession, files: Sequence[FileRecord]) -> list[Built]:
 def _whole(held: HeldSession) -> list[Built] | None:
     """All that the switch shows; None when some of it is gone: then the session reads those files again."""
     parts = list(staged_parts(held, held.manifest))
-    gone = [f for f, one in parts if one is None]
-    if gone:
-        again = [replace(f, state=FileState.PENDING, segments=(), ordinals=()) for f in gone]
-        held.save(with_files(held.manifest, again), state=SessionState.IN_PROGRESS)
+    if _reads_again(held, parts):
         return None
     wanted = set(held.manifest.segments_to)
     return list({one.name: one for _, one in parts if one is not None and one.name in wanted}.values())
+
+
+def _reads_again(held: HeldSession, parts: Sequence[tuple[FileRecord, Built | None]]) -> bool:
+    """Have the session read files again of which something staged is gone; False when all is there."""
+    again = [replace(f, state=FileState.PENDING, segments=(), ordinals=()) for f, one in parts if one is None]
+    if again:
+        held.save(with_files(held.manifest, again), state=SessionState.IN_PROGRESS)
+    return bool(again)
 
 
 def _is_shown(held: HeldSession) -> bool:
