@@ -10,6 +10,7 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 
 
 def main() -> None:
@@ -48,7 +49,7 @@ def _measure(files: int) -> None:
     client.force_login(make_user("ann", "operate"))
     page = f"/console/tables/flights_OFFLINE/ingestion/sessions/{session.session_id}/"
     for name, address in (("page", page), ("filtered", f"{page}?q=9999&state=DONE"), ("live part", f"{page}live/")):
-        print(f"{name}: {1000 * _median(lambda address=address: client.get(address)):.0f} ms")  # type: ignore[misc]
+        print(f"{name}: {1000 * _median(partial(client.get, address)):.0f} ms")
 
 
 def _median(call: Callable[[], object]) -> float:

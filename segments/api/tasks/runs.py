@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -25,11 +27,12 @@ class _OfRun(ApiView):
 
     def table_asked(self, request: Request) -> str | None:
         """The table of the run. NotFound."""
-        return task_runs.find_run(self.ctx, str(self.kwargs["task"])).table
+        return self.run.table
 
-    def run(self, task: str) -> TaskRun:
+    @cached_property
+    def run(self) -> TaskRun:
         """The run of the address. NotFound."""
-        return task_runs.find_run(self.ctx, task)
+        return task_runs.find_run(self.ctx, str(self.kwargs["task"]))
 
     def files(self, request: Request, run: TaskRun) -> dict[str, FileRecord]:
         """Its sub-tasks by name; those that ``subtaskNames`` lists, where it is given."""
@@ -46,7 +49,7 @@ class OneTask(_OfRun):
 
     def delete(self, request: Request, task: str) -> Response:
         """409: a run goes with its session."""
-        run = self.run(task)
+        run = self.run
         raise StateConflict(
             f"Task '{run.name}' is a run of session '{run.session.id}' and goes with it.",
             remedy=f"DELETE /tasks/FileIngestionTask/{run.table}/metadata forgets the sessions of its table.",
@@ -60,7 +63,7 @@ class TaskState(_OfRun):
 
     def get(self, request: Request, task: str) -> Response:
         """IN_PROGRESS, COMPLETED, FAILED or ABORTED; as in Pinot COMPLETED does not say that every file was good."""
-        return Response(self.run(task).state)
+        return Response(self.run.state)
 
 
 class TaskConfigs(_OfRun):
@@ -70,7 +73,7 @@ class TaskConfigs(_OfRun):
 
     def get(self, request: Request, task: str) -> Response:
         """A list of configs, secrets masked; of an earlier run than the session's last one without files."""
-        run = self.run(task)
+        run = self.run
         configs, files = task_runs.configs_of(self.ctx, run), self.files(request, run)
         return Response(
             [subtask_config(run, configs, file) for file in files.values()] or [subtask_config(run, configs)]
@@ -82,7 +85,7 @@ class RuntimeConfig(_OfRun):
 
     def get(self, request: Request, task: str) -> Response:
         """{name: text}."""
-        self.run(task)
+        _ = self.run  # 404 where there is none
         rule = ON_DEMAND["ingestion_session"]
         return Response({"ConcurrentTasksPerWorker": str(rule.pool.slots), "TaskTimeoutMs": str(rule.limit_s * 1000)})
 
@@ -94,7 +97,7 @@ class TaskDebug(_OfRun):
 
     def get(self, request: Request, task: str) -> Response:
         """State, numbers, sub-tasks, and ``outcome``: whether all, some or none of its files were good."""
-        run, shows_all = self.run(task), (int_param(request, "verbosity") or 0) > 0
+        run, shows_all = self.run, (int_param(request, "verbosity") or 0) > 0
         configs = task_runs.configs_of(self.ctx, run)
         return Response(debug_info(run, task_runs.files_of(self.ctx, run), configs, shows_all=shows_all))
 
@@ -104,7 +107,7 @@ class SubtaskStates(_OfRun):
 
     def get(self, request: Request, task: str) -> Response:
         """{sub-task: state}, null for one that has not begun."""
-        return Response({name: subtask_state(file) for name, file in self.files(request, self.run(task)).items()})
+        return Response({name: subtask_state(file) for name, file in self.files(request, self.run).items()})
 
 
 class SubtaskConfigs(_OfRun):
@@ -114,7 +117,7 @@ class SubtaskConfigs(_OfRun):
 
     def get(self, request: Request, task: str) -> Response:
         """{sub-task: config}, secrets masked."""
-        run = self.run(task)
+        run = self.run
         configs = task_runs.configs_of(self.ctx, run)
         return Response({n: subtask_config(run, configs, file) for n, file in self.files(request, run).items()})
 
@@ -126,4 +129,4 @@ class SubtaskProgress(_OfRun):
 
     def get(self, request: Request, task: str) -> Response:
         """{sub-task: words}."""
-        return Response({n: subtask_progress(file) for n, file in self.files(request, self.run(task)).items()})
+        return Response({n: subtask_progress(file) for n, file in self.files(request, self.run).items()})

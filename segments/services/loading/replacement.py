@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from segments.domain.push.push_plan import Step, next_step
-from segments.domain.replacement.lineage import State
 from segments.names import TableName
 from segments.services.core.context import Actor
 from segments.services.loading.load import Load
@@ -18,13 +17,6 @@ def step_of(load: Load, table: TableName, *, started: bool) -> Step:
     """What is still to do about the load's lineage entry."""
     lineage = read_lineage(load.ctx, table)
     return next_step(lineage.entries.get(load.entry_id) if lineage else None, started=started)
-
-
-def is_switched(load: Load, table: TableName) -> bool:
-    """Do queries see the new side already?"""
-    lineage = read_lineage(load.ctx, table)
-    entry = lineage.entries.get(load.entry_id) if lineage else None
-    return entry is not None and entry.state is State.COMPLETED
 
 
 def open_replacement(

@@ -14,7 +14,7 @@ from segments.errors import NotFound
 from segments.names import OFFLINE, TableName, shown, split_table_name
 from segments.services.core.context import Context
 from segments.services.ingestion import sessions
-from segments.services.schedules.schedule_records import read_schedule, stop_of
+from segments.services.schedules.schedule_records import read_schedule
 from segments.services.tables.table_record import find_table_config
 from segments.store import paths
 
@@ -64,11 +64,6 @@ def configs_of(ctx: Context, run: TaskRun) -> dict[str, str]:
 def queue_state(ctx: Context, runs: list[TaskRun]) -> str:
     """Helix's state of the queue of a type: STOPPING while something runs that was begun before it was stopped."""
     return _stopped(bool(read_schedule(ctx, TASK_TYPE).stop), runs)
-
-
-def table_state(ctx: Context, table: TableName) -> str:
-    """The same for one table alone."""
-    return _stopped(stop_of(ctx, table) is not None, table_runs(ctx, table))
 
 
 def summary(ctx: Context, may_read: Reads, tenant: str | None) -> dict[str, Any]:
