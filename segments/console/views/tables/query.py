@@ -15,7 +15,7 @@ from segments.console.access import page, shown_status
 from segments.console.cluster_address import cluster_of
 from segments.console.export import csv_response
 from segments.console.forms import QueryForm
-from segments.console.presenters.queries import as_text, present, table_of
+from segments.console.presenters.queries.answer import as_text, present, table_of
 from segments.errors import InvalidInput, PinotAdminError
 from segments.models import Table
 from segments.services.access.api_tokens import person_name

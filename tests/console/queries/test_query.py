@@ -7,7 +7,7 @@ from django.test import Client
 
 from segments import wiring
 from segments.console.export import csv_response
-from segments.console.presenters.queries import SHOWN_ROWS
+from segments.console.presenters.queries.answer import SHOWN_ROWS
 from segments.errors import Unavailable
 from tests.console.conftest import FakeBroker
 from tests.factories import make_table

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from segments.console.presenters.queries.chart import chart_of
+from segments.console.presenters.queries.times import moment_text, moments
+
 #: Rows shown on the page; the CSV holds all.
 SHOWN_ROWS: Final = 1000
 _STATS: Final = (
@@ -34,17 +37,33 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """One value as text; of a number that stands for a moment also the date (UTC)."""
+
+    column: Column
+    text: str
+    moment: str = ""
+
+
+@dataclass(frozen=True)
 class Result:
     """What the page shows of an answer."""
 
     columns: list[Column]
-    rows: list[list[tuple[Column, str]]]
+    rows: list[list[Cell]]
     total: int
     exceptions: list[dict[str, Any]]
     stats: list[tuple[str, Any]]
     is_partial: bool
     #: The query has no LIMIT, so it got one, and there may be more rows.
     may_be_cut: bool = False
+    #: What ``query_chart.js`` draws, if anything.
+    chart: dict[str, Any] | None = None
+
+    @property
+    def chart_json(self) -> str:
+        """The chart's columns and its first choice."""
+        return json.dumps(self.chart)
 
 
 def present(answer: dict[str, Any], sql: str = "") -> Result:
@@ -52,16 +71,33 @@ def present(answer: dict[str, Any], sql: str = "") -> Result:
     from segments.dataplane.query.sql.default_limit import may_be_cut  # heavy; only who queries needs it
 
     columns, rows = table_of(answer)
-    shown = [[(c, as_text(v)) for c, v in zip(columns, row, strict=False)] for row in rows[:SHOWN_ROWS]]
+    shown = [list(row) for row in rows[:SHOWN_ROWS]]
     return Result(
         columns=columns,
-        rows=shown,
+        rows=_cells(columns, shown),
         total=len(rows),
         exceptions=[e if isinstance(e, dict) else {"message": str(e)} for e in answer.get("exceptions") or []],
         stats=[(label, answer[key]) for key, label in _STATS if answer.get(key) is not None],
         is_partial=bool(answer.get("partialResult")) or len(rows) > SHOWN_ROWS,
         may_be_cut=may_be_cut(sql, len(rows)),
+        chart=chart_of([c.name for c in columns], [c.type for c in columns], shown) if columns else None,
     )
+
+
+def _cells(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> list[list[Cell]]:
+    """Rows of cells, made column by column, because what a number means depends on the others of its column."""
+    return [
+        list(row)
+        for row in zip(
+            *(_column(c, values) for c, values in zip(columns, zip(*rows, strict=True), strict=True)), strict=True
+        )
+    ]
+
+
+def _column(column: Column, values: Sequence[Any]) -> list[Cell]:
+    whens = moments(column.name, column.type, values) if column.is_number else None
+    texts = ["" if when is None else moment_text(when) for when in whens or [None] * len(values)]
+    return [Cell(column, as_text(v), text) for v, text in zip(values, texts, strict=True)]
 
 
 def table_of(answer: dict[str, Any]) -> tuple[list[Column], Sequence[list[Any]]]:

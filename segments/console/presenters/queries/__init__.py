@@ -1,0 +1,1 @@
+"""What the query page shows: answers, charts, tables and columns at the side."""

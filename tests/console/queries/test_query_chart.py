@@ -1,0 +1,106 @@
+"""What of an answer is drawn, and which numbers are moments."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from segments.console.presenters.queries.chart import chart_of
+from segments.console.presenters.queries.times import moment_text, moments
+from tests.console.conftest import FakeBroker
+
+DAY = 1_356_998_400_000  # 2013-01-01
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "values", "found"),
+    [
+        ("dateTrunc('DAY', ts)", "LONG", [DAY, None], [DAY, None]),
+        ("eventTimeSeconds", "LONG", [DAY // 1000], [DAY]),
+        ("daysSinceEpoch", "INT", [15_706], [DAY]),
+        ("flight_date", "INT", [20_130_101], [DAY]),
+        ("flight_date", "INT", [20_131_341], None),
+        ("ts", "TIMESTAMP", ["2013-01-01 00:00:00.0"], [DAY]),
+        ("day", "STRING", ["2013-01-01"], [DAY]),
+        ("day", "STRING", ["2013-01-01", "monday"], None),
+        ("day", "STRING", ["2013-13-01"], None),
+        ("dayOfWeek", "INT", [1, 7], None),
+        ("amount", "LONG", [DAY], None),
+        ("ts", "DOUBLE", [1.5], None),
+        ("ts", "LONG", [None], None),
+        ("ts", "LONG", [[DAY]], None),
+    ],
+)
+def test_a_number_is_a_moment_when_its_name_and_its_size_say_so(
+    name: str, kind: str, values: list[Any], found: list[int | None] | None
+) -> None:
+    assert moments(name, kind, values) == found
+
+
+def test_a_moment_is_written_as_short_as_it_can_be() -> None:
+    assert [moment_text(DAY + more) for more in (0, 60_000, 61_000)] == [
+        "2013-01-01",
+        "2013-01-01 00:01",
+        "2013-01-01 00:01:01",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "types", "rows", "choice", "is_clear"),
+    [
+        (["day", "n"], ["STRING", "LONG"], [["2013-01-01", 1], ["2013-01-02", 2]], ("line", 0, [1], None), True),
+        (["carrier", "n"], ["STRING", "LONG"], [["AA", 1], ["UA", 2]], ("bar", 0, [1], None), True),
+        (
+            ["day", "carrier", "n"], ["STRING", "STRING", "LONG"],
+            [["2013-01-01", "AA", 1], ["2013-01-01", "UA", 2]], ("line", 0, [2], 1), True,
+        ),
+        (["c", "a", "b"], ["STRING", "INT", "INT"], [["x", 1, 2], ["y", 2, "NaN"]], ("bar", 0, [1, 2], None), True),
+        (["n", "carrier"], ["INT", "STRING"], [[1, "AA"], [2, "UA"]], ("bar", 1, [0], None), False),
+    ],
+)  # fmt: skip
+def test_moments_make_a_line_and_names_make_bars(
+    names: list[str], types: list[str], rows: list[list[Any]], choice: tuple[Any, ...], is_clear: bool
+) -> None:
+    found = chart_of(names, types, rows)
+    assert found is not None
+    assert found["choice"] == dict(zip(("kind", "x", "values", "split"), choice, strict=True))
+    assert found["isClear"] is is_clear
+
+
+@pytest.mark.parametrize("rows", [[], [["AA", 1]]])
+def test_one_row_is_not_drawn(rows: list[list[Any]]) -> None:
+    assert chart_of(["carrier", "n"], ["STRING", "LONG"], rows) is None
+
+
+def test_texts_alone_are_not_drawn() -> None:
+    assert chart_of(["a", "b"], ["STRING", "STRING"], [["x", "y"], ["x", "y"]]) is None
+
+
+def test_what_is_no_finite_number_is_a_gap() -> None:
+    found = chart_of(["c", "n"], ["STRING", "DOUBLE"], [["a", "Infinity"], ["b", None], ["c", 1.5]])
+    assert found is not None
+    assert found["columns"][1]["values"] == [None, None, 1.5]
+
+
+def test_the_page_holds_the_data_of_the_chart_as_text_that_is_no_markup(viewer: Client, broker: FakeBroker) -> None:
+    schema = {"columnNames": ["carrier", "n"], "columnDataTypes": ["STRING", "LONG"]}
+    rows = [["</pre><script>alert(1)</script>", 3], ["UA", 1]]
+    broker.answer = {"resultTable": {"dataSchema": schema, "rows": rows}, "exceptions": []}
+    text = viewer.post("/console/query/", {"sql": "q"}, headers={"HX-Request": "true"}).content.decode()
+    held = re.search(r'id="query-chart-data">(.*?)</pre>', text, re.DOTALL)
+    assert held is not None
+    assert "<" not in held[1]
+    assert json.loads(unescape(held[1]))["columns"][0]["values"] == [rows[0][0], "UA"]
+    assert 'role="img"' in text
+
+
+def test_a_number_that_is_a_moment_has_its_date_beside_it(viewer: Client, broker: FakeBroker) -> None:
+    schema = {"columnNames": ["day_ts", "n"], "columnDataTypes": ["LONG", "LONG"]}
+    broker.answer = {"resultTable": {"dataSchema": schema, "rows": [[DAY, 3]]}, "exceptions": []}
+    text = viewer.post("/console/query/", {"sql": "q"}, headers={"HX-Request": "true"}).content.decode()
+    assert f'{DAY} <span class="ago">2013-01-01</span>' in text
