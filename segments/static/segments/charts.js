@@ -6,7 +6,7 @@
 //    "x": {"kind": "time" | "text", "values": [1700000000000, ...] | ["AA", ...]},   times in epoch milliseconds, UTC
 //    "series": [{"name": "lag", "values": [1, null, 3]}],                            null: no value, a gap
 //    "marks": [{"x": 1700000000000, "text": "commit"}]}                              upright lines, optional
-// The figure's canvas has role=img and a label; the page says the same in a table or in words beside it.
+// The figure's canvas has role=img and a label; the page says the same in a table or in words.
 "use strict";
 
 (function () {
@@ -18,7 +18,7 @@
   const DAY = 24 * HOUR;
   const STEPS = [1, 1000, 5000, 15_000, MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR,
     DAY, 2 * DAY, 7 * DAY, 14 * DAY, 30 * DAY, 91 * DAY, 182 * DAY, 365 * DAY, 5 * 365 * DAY, 50 * 365 * DAY];
-  // Told apart by people who do not see all colours, and by the dashes of lines.
+  // Distinct for people who do not see all colours; a ninth line and the following are dashed.
   const COLORS = {
     light: ["#8a2346", "#1c4fa3", "#17663c", "#b36b00", "#6b3fa0", "#00727a", "#5b5b6b", "#c2452d"],
     dark: ["#f19ab8", "#9cc0ff", "#7fd6a4", "#f1c071", "#c9a6f5", "#6fd3da", "#b6b6c6", "#ff9d7a"],

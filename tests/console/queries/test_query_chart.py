@@ -99,7 +99,7 @@ def test_the_page_holds_the_data_of_the_chart_as_text_that_is_no_markup(viewer: 
     assert 'role="img"' in text
 
 
-def test_a_number_that_is_a_moment_has_its_date_beside_it(viewer: Client, broker: FakeBroker) -> None:
+def test_a_number_that_is_a_moment_is_shown_with_its_date(viewer: Client, broker: FakeBroker) -> None:
     schema = {"columnNames": ["day_ts", "n"], "columnDataTypes": ["LONG", "LONG"]}
     broker.answer = {"resultTable": {"dataSchema": schema, "rows": [[DAY, 3]]}, "exceptions": []}
     text = viewer.post("/console/query/", {"sql": "q"}, headers={"HX-Request": "true"}).content.decode()

@@ -10,7 +10,7 @@ from segments.console.presenters.queries.times import moments
 #: Rows of a chart; more would be a smear.
 CHART_ROWS: Final = 1000
 _NUMBERS: Final = ("INT", "LONG", "FLOAT", "DOUBLE", "BIG_DECIMAL")
-#: Lines or groups of bars that can be told apart.
+#: Lines or groups of bars that can be distinguished.
 _SERIES: Final = 8
 
 
