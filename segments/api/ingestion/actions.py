@@ -15,19 +15,22 @@ from segments.errors import InvalidInput, StateConflict
 from segments.names import shown
 from segments.services.ingestion import sessions, undo
 from segments.services.ingestion.sessions import TriggerResult
+from segments.services.schedules import task_start
 
 
 class Trigger(OfATable):
     """Begin a session, or the next run of the one that is open."""
 
     rights: ClassVar[dict[str, Right]] = {"POST": "operate"}
-    parameters: ClassVar[dict[str, tuple[str, ...]]] = {"POST": ("force",)}
+    parameters: ClassVar[dict[str, tuple[str, ...]]] = {"POST": ("force", "overrideStop")}
 
     def post(self, request: Request, table: str) -> Response:
         """202 with the session's id; 200 with ``sessionId`` null and ``why`` when there is nothing to do or a run is
-        under way. ``force=true``: a swap is done although nothing changed.
+        under way. ``force=true``: a swap is done although nothing changed. 409 while the table's task is stopped;
+        ``overrideStop`` is the reason for which it starts all the same.
         """
-        return _answer(sessions.trigger(self.ctx, self.table, self.actor, forced=bool_param(request, "force")))
+        forced, override = bool_param(request, "force"), text_param(request, "overrideStop") or ""
+        return _answer(task_start.start_now(self.ctx, self.table, self.actor, forced=forced, override_stop=override))
 
 
 class Preview(OfATable):
@@ -77,10 +80,13 @@ class _OfASession(OfATable):
 class Retry(_OfASession):
     """Read failed files again."""
 
+    parameters: ClassVar[dict[str, tuple[str, ...]]] = {"POST": ("overrideStop",)}
+
     def post(self, request: Request, table: str, session: str) -> Response:
-        """The next run of the session, without waiting for the schedule; answers as a trigger does."""
+        """The next run of the session, without waiting for the schedule; answers as a trigger does, 409 included."""
         self.require_current(session)
-        return _answer(sessions.retry_now(self.ctx, self.table, self.actor))
+        override = text_param(request, "overrideStop") or ""
+        return _answer(task_start.retry_now(self.ctx, self.table, self.actor, override_stop=override))
 
 
 class Cancel(_OfASession):

@@ -54,9 +54,15 @@ def note_start(ctx: Context, table: TableName, error: str = "") -> None:
     )
 
 
-def stop_of(ctx: Context, table: TableName) -> Stop | None:
-    """What keeps the table's task from starting: a stop of its own, or one of all tasks of its type."""
-    return read_schedule(ctx, table.typed).stop or read_schedule(ctx, TASK_TYPE).stop
+def stop_of(ctx: Context, table: TableName) -> tuple[str, Stop] | None:
+    """What keeps the table's task from starting: a stop of the table, or one of all tasks of its type, with the name
+    that it was given for.
+    """
+    for name in (table.typed, TASK_TYPE):
+        stop = read_schedule(ctx, name).stop
+        if stop is not None:
+            return name, stop
+    return None
 
 
 def set_stopped(ctx: Context, name: str, *, is_stopped: bool, actor: Actor) -> None:

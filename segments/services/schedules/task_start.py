@@ -1,17 +1,19 @@
-"""Starts the task of a table: on its schedule, or because somebody asks."""
+"""Starts the task of a table: on its schedule, or because somebody asks. A stop holds all of it back."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from django.conf import settings
 
-from segments.domain.ingestion.task_config import IngestionTask, parse_ingestion_task
+from segments.domain.ingestion.task_config import TASK_TYPE, IngestionTask, parse_ingestion_task
 from segments.domain.schedules.cron_times import next_times, time_zone
 from segments.domain.schedules.quartz import parse_cron
 from segments.errors import PinotAdminError, StateConflict, Unavailable
 from segments.names import TableName
+from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.ingestion import sessions
 from segments.services.ingestion.sessions import TriggerResult
@@ -35,18 +37,55 @@ def zone_of(task: IngestionTask) -> str:
     return task.schedule_zone or str(settings.SCHEDULE_TIME_ZONE)
 
 
-def start_now(ctx: Context, table: TableName, actor: Actor, *, forced: bool = False) -> TriggerResult:
-    """Begin a session, or the next run of the open one. StateConflict while the table's task is stopped; else as
-    ``sessions.trigger``. What came of it is on record.
+def start_now(
+    ctx: Context, table: TableName, actor: Actor, *, forced: bool = False, override_stop: str = ""
+) -> TriggerResult:
+    """Begin a session, or the next run of the open one. StateConflict while the table's task is stopped, unless
+    ``override_stop`` is the reason for which it starts all the same; else as ``sessions.trigger``. What came of it is
+    on record.
     """
-    stop = stop_of(ctx, table)
-    if stop is not None:
-        why = f" ({stop.reason})" if stop.reason else ""
+    _pass_stop(ctx, table, actor, override_stop)
+    return _noted(ctx, table, lambda: sessions.trigger(ctx, table, actor, forced=forced))
+
+
+def retry_now(ctx: Context, table: TableName, actor: Actor, *, override_stop: str = "") -> TriggerResult:
+    """The next run of the open session. StateConflict as ``start_now``; else as ``sessions.retry_now``."""
+    _pass_stop(ctx, table, actor, override_stop)
+    return _noted(ctx, table, lambda: sessions.retry_now(ctx, table, actor))
+
+
+def stopped_sentence(ctx: Context, table: TableName) -> str:
+    """Who stopped the table's task, and why; empty when it is not stopped."""
+    found = stop_of(ctx, table)
+    if found is None:
+        return ""
+    name, stop = found
+    what = f"The file ingestion of table '{table}'" if name == table.typed else "The file ingestion of all tables"
+    return f"{what} was stopped by {stop.actor}{f' ({stop.reason})' if stop.reason else ''}."
+
+
+def _pass_stop(ctx: Context, table: TableName, actor: Actor, override: str) -> None:
+    """Nothing where no stop stands. One that is overridden is on record; raises StateConflict for one that is not."""
+    found = stop_of(ctx, table)
+    if found is None:
+        return
+    name, stop = found
+    if not override.strip():
+        path = TASK_TYPE if name == TASK_TYPE else f"{TASK_TYPE}/{name}"
         raise StateConflict(
-            f"The file ingestion of table '{table}' was stopped by {stop.actor}{why}.", remedy="Resume it first."
+            stopped_sentence(ctx, table),
+            remedy=f"Resume it with PUT /tasks/{path}/resume, or give the reason why this run starts all the same "
+            "(overrideStop).",
         )
+    audit.record(
+        Actor(actor.name, override, actor.address), "overrideTaskStop", cluster=ctx.cluster, target=table.typed,
+        stopOf=name, stoppedBy=stop.actor, stopReason=stop.reason,
+    )  # fmt: skip
+
+
+def _noted(ctx: Context, table: TableName, start: Callable[[], TriggerResult]) -> TriggerResult:
     try:
-        result = sessions.trigger(ctx, table, actor, forced=forced)
+        result = start()
     except PinotAdminError as error:
         note_start(ctx, table, str(error))
         raise

@@ -14,6 +14,7 @@ from django.test import Client
 from segments import wiring
 from segments.models import AuditEvent
 from segments.services.ingestion.task_settings import switch_off
+from segments.services.schedules.schedule_records import set_stopped
 from segments.store import paths
 from tests.api.cluster import basic
 from tests.factories import CLUSTER
@@ -72,6 +73,36 @@ def test_a_retry_reads_the_files_that_failed(api: Api) -> None:
     assert api.post(f"sessions/{api.session}/retry").status_code == 202
     api.world.work()
     assert (api.world.vis, api.world.session.retry_count) == (7, 1)
+
+
+@pytest.mark.parametrize("stopped", [TABLE.typed, "FileIngestionTask"])
+def test_a_stop_holds_triggers_and_retries_back_and_says_how_to_resume(api: Api, stopped: str) -> None:
+    api.world.put("a.csv", 1, bad=True)
+    api.world.go()
+    path = "" if stopped == "FileIngestionTask" else f"/{stopped}"
+    api.http.put(f"/tasks/FileIngestionTask{path}/stop?reason=disk")
+    for action in ("trigger", f"sessions/{api.session}/retry"):
+        refused = api.post(action)
+        assert (refused.status_code, api.world.session.is_running) == (409, False)
+        assert "was stopped by root" in refused.json()["error"]
+        assert f"PUT /tasks/FileIngestionTask{path}/resume" in refused.json()["error"]
+    api.http.put(f"/tasks/FileIngestionTask{path}/resume")
+    assert api.post("trigger").status_code == 202
+
+
+@pytest.mark.parametrize("action", ["trigger", "retry"])
+def test_one_run_passes_a_stop_with_a_reason_that_is_audited(api: Api, action: str) -> None:
+    api.world.put("a.csv", 1, bad=True)
+    api.world.go()
+    set_stopped(api.world.ctx, TABLE.typed, is_stopped=True, actor=ANN)
+    path = action if action == "trigger" else f"sessions/{api.session}/retry"
+    assert api.post(path, overrideStop="  ").status_code == 409
+    assert api.post(path, overrideStop="the report is due").status_code == 202
+    event = AuditEvent.objects.get(action="overrideTaskStop")
+    assert (event.actor, event.target, event.reason) == ("root", TABLE.typed, "the report is due")
+    assert event.detail == {"stopOf": TABLE.typed, "stoppedBy": ANN.name, "stopReason": ANN.reason}
+    api.world.work()
+    assert api.post("trigger").status_code == 409
 
 
 def test_a_cancelled_session_leaves_the_table_as_it_was(api: Api) -> None:

@@ -13,12 +13,14 @@ from django.test import Client
 from segments import wiring
 from segments.mirror.ingestion.record_source import RecordSource
 from segments.mirror.ingestion.session_follower import SessionFollower
-from segments.models import Cluster
+from segments.models import AuditEvent, Cluster
+from segments.services.ingestion import sessions
+from segments.services.schedules.schedule_records import set_stopped
 from segments.services.tables.table_record import read_table_config
 from tests.console.conftest import TYPED, FakeBroker
 from tests.factories import CLUSTER, make_table
 from tests.ingestion.ingesting import APPEND, IngestionWorld
-from tests.services.world import TABLE
+from tests.services.world import ANN, TABLE
 
 pytestmark = pytest.mark.django_db
 BASE = f"/console/tables/{TYPED}/ingestion/"
@@ -83,6 +85,18 @@ def test_a_page_says_that_nothing_is_to_be_done_before_its_button_is_pressed(
     shown = operator.get(f"{BASE}trigger/").content.decode()
     assert "There is nothing to do." in shown
     assert "Nothing changed in the input folder." in shown
+
+
+def test_a_stopped_task_is_started_by_hand_only_by_who_says_so(operator: Client, world: IngestionWorld) -> None:
+    world.put("a.csv", 3)
+    set_stopped(world.ctx, TABLE.typed, is_stopped=True, actor=ANN)
+    assert "was stopped by ann (because)" in operator.get(f"{BASE}trigger/").content.decode()
+    assert "tick this to start this one run all the same" in press(operator, "trigger/")
+    assert sessions.current(world.ctx, TABLE) is None
+    assert "The files are being read now." in press(operator, "trigger/", override_stop="on", reason="due")
+    assert AuditEvent.objects.get(action="overrideTaskStop").reason == "due"
+    set_stopped(world.ctx, TABLE.typed, is_stopped=False, actor=ANN)
+    assert "stopped" not in operator.get(f"{BASE}trigger/").content.decode()
 
 
 def test_a_session_is_cancelled_and_the_state_cleared(operator: Client, world: IngestionWorld) -> None:

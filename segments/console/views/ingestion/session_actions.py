@@ -6,13 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from django import forms
+
 from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.domain.ingestion.session import IngestionSession
 from segments.errors import PinotAdminError
 from segments.services.core.context import Actor
 from segments.services.ingestion import sessions, undo
 from segments.services.ingestion.sessions import Preview, TriggerResult
+from segments.services.schedules.task_start import retry_now, start_now, stopped_sentence
 
+#: The box that lets one run start although the task is stopped.
+_OVERRIDE: Final = "override_stop"
 #: What a preview's counts are called on a page.
 _FATES: Final = {
     "read": ("is read", "are read"),
@@ -26,12 +31,15 @@ def _to_trigger(target: Target, plain: Operation) -> Operation:
     """What a session would do now."""
     try:
         found = sessions.preview(target.ctx, target.name)
+        stopped = stopped_sentence(target.ctx, target.name)
     except PinotAdminError as error:
         return replace(plain, why_not=str(error))
     nothing = not (found.files.get("read") or found.files.get("kept") or found.segments or found.vanished)
     return replace(
         plain,
         explain=[*plain.explain, *_sentences(found)],
+        warnings=[f"{stopped} Schedules are held back until it is resumed."] if stopped else [],
+        fields={_OVERRIDE: _override_field()} if stopped else {},
         lists=_lists(found),
         why_not=found.what if nothing else "",
         why_not_title="There is nothing to do." if nothing else plain.why_not_title,
@@ -63,12 +71,24 @@ def _begun(target: Target, result: TriggerResult) -> Outcome:
     return Outcome("The files are being read now.", page, "Watch the session")
 
 
-def _trigger(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
-    return _begun(target, sessions.trigger(target.ctx, target.name, actor))
+def _trigger(target: Target, values: Mapping[str, Any], actor: Actor) -> Outcome:
+    return _begun(target, start_now(target.ctx, target.name, actor, override_stop=_override(values, actor)))
 
 
-def _retry(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
-    return _begun(target, sessions.retry_now(target.ctx, target.name, actor))
+def _retry(target: Target, values: Mapping[str, Any], actor: Actor) -> Outcome:
+    return _begun(target, retry_now(target.ctx, target.name, actor, override_stop=_override(values, actor)))
+
+
+def _override_field() -> forms.BooleanField:
+    return forms.BooleanField(
+        label="Start this one run all the same",
+        error_messages={"required": "It is stopped: tick this to start this one run all the same, or resume it first."},
+    )
+
+
+def _override(values: Mapping[str, Any], actor: Actor) -> str:
+    """The reason for which a stop is passed over: the one that was typed, where the box is ticked."""
+    return actor.reason if values.get(_OVERRIDE) else ""
 
 
 def _to_change_open(target: Target, plain: Operation) -> Operation:
