@@ -166,7 +166,7 @@ READ_BY_GRANT = _bool("PINOTADMIN_READ_BY_GRANT", False)
 OPEN_METRICS = _bool("PINOTADMIN_OPEN_METRICS", False)
 
 # -- limits; docs/operations.md lists them with what is answered beyond
-#: The largest tar of a segment that is taken in, and what it may unpack to.
+#: The largest tar of a segment, or file of `ingestFromFile`, that is taken in, and what a tar may unpack to.
 MAX_UPLOAD_BYTES = _bytes("PINOTADMIN_MAX_UPLOAD_BYTES", "5G")
 MAX_UNPACKED_BYTES = _bytes("PINOTADMIN_MAX_UNPACKED_BYTES", "20G")
 #: The largest body of any other request.

@@ -12,7 +12,7 @@ from django.views import View
 
 from segments.api import audit, openapi_views, pushes, tokens
 from segments.api.clusters import brokers, cluster, cluster_tasks, clusters
-from segments.api.ingestion import actions, sessions
+from segments.api.ingestion import actions, sessions, single_file
 from segments.api.queries import query
 from segments.api.realtime import completion, consumption, partitions, reingestion, set_aside, stored_copies
 from segments.api.replacement import checks, lineage, protocol, undo
@@ -106,6 +106,8 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
         Route("api/v1/tables/<str:table>/set-aside/<int:number>/reveal", set_aside.RevealSetAside),
     ),
     "File ingestion": (
+        Route("ingestFromFile", single_file.IngestFromFile),
+        Route("ingestFromURI", single_file.IngestFromUri),
         Route("api/v1/tables/<str:table>/ingestion/trigger", actions.Trigger),
         Route("api/v1/tables/<str:table>/ingestion/preview", actions.Preview),
         Route("api/v1/tables/<str:table>/ingestion/clear", actions.ClearState),

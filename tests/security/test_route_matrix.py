@@ -115,6 +115,10 @@ def what_is_needed(route: Route, method: str) -> str:
     return f"{need.partition(' ')[0]} {'any' if is_free else 'table' if is_of_table else 'cluster'}"
 
 
+#: The table in all parameters that name one.
+NAMED = "tableName=t&tableType=OFFLINE&type=OFFLINE&tableNameWithType=t_OFFLINE"
+
+
 @pytest.mark.parametrize("asker", ASKERS, ids=lambda a: a.name)
 def test_every_rest_route_lets_in_exactly_who_may(reached: ApiCluster, asker: Asker) -> None:
     push, authorization = make_push(table_name="t", cluster="test"), asker.make()
@@ -122,7 +126,7 @@ def test_every_rest_route_lets_in_exactly_who_may(reached: ApiCluster, asker: As
     for route in own_rest_routes():
         for method in route.methods:
             need = what_is_needed(route, method)
-            address = f"{route.address(**NAMES, push_id=push.pk)}?tableName=t&tableType=OFFLINE&type=OFFLINE"
+            address = f"{route.address(**NAMES, push_id=push.pk)}?{NAMED}"
             body = json.dumps(SPEC | {"tableSpec": {"tableName": "t"}} if route.path == "/api/v1/pushes" else BODY)
             status = client.generic(method, address, body, "application/json").status_code
             refused = 403 if asker.is_known else 401

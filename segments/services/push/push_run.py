@@ -30,6 +30,7 @@ from segments.domain.tables import table_config
 from segments.errors import InvalidInput, PinotAdminError, StateConflict, Unavailable
 from segments.gateways.deep_store.bounded_calls import NoAnswer
 from segments.gateways.deep_store.deepstore import STAGING
+from segments.gateways.input_files.access import FileAccess
 from segments.gateways.pinot import ControllerFault
 from segments.models import Push, PushSegment
 from segments.names import OFFLINE, TableName
@@ -254,9 +255,11 @@ class _Run:
 
     def _access(self) -> dict[str, Any]:
         """How executors read the input: by the settings and logins as they are now; where no roots are set, as listed.
-        Plans of earlier versions have local files only.
+        An upload has a folder of its own. Plans of earlier versions have local files only.
         """
         plan = self.push.plan
+        if plan.get("is_upload"):
+            return FileAccess((plan["input_dir"],)).to_json()
         if not self.ctx.inputs.roots:
             return {}
         access = self.ctx.inputs.access(plan.get("input_dir", "/"), plan.get("file_system", {}), table=self.table.raw)

@@ -55,15 +55,16 @@ def create_push(
     roots: Sequence[str],
     override_checks: str = "",
     overwrite: bool = False,
+    upload: uuid.UUID | None = None,
 ) -> Push:
     """Check everything that can be checked before work begins, freeze the plan, and store the push as QUEUED.
 
     ``spec`` is Pinot's job specification (YAML or JSON text, or values); ``roots`` are the folders that may be read;
     ``override_checks`` is the reason for which failed checks do not stop it; ``overwrite`` lets it replace segments by
-    name. Raises InvalidInput with the key (``field``), NotFound for table, folder or files, Forbidden for a folder
-    outside the roots or a quota that is used up, StateConflict while another push replaces the same table, or when it
-    would replace segments by name, TooManyRequests when so many of the user's or of the table's wait or run that no
-    more are taken.
+    name; ``upload`` is the id of the upload whose folder it reads, and becomes its own.
+    Raises InvalidInput with the key (``field``), NotFound for table, folder or files, Forbidden for a folder outside
+    the roots or a used-up quota, StateConflict while another push replaces the same table, or when it would replace
+    segments by name, TooManyRequests when too many of the user's or of the table's wait or run.
     """
     if not ctx.deep_store.exists:
         raise StateConflict("This installation has no deep store, so nothing can be pushed.", remedy=REMEDY)
@@ -73,13 +74,13 @@ def create_push(
     _check_supported(config, schema)
     files = _input_files(ctx, wanted, roots)
     check_quota(ctx, config, 0)
-    push_id = uuid.uuid4()
+    push_id = upload or uuid.uuid4()
     plan = {
         **_plan(ctx, wanted, config, schema, files, str(push_id)), "overwrite": overwrite,
+        "is_upload": upload is not None,
         "override_checks": (override_checks or wanted.override_checks)[:_LONGEST_REASON],
     }  # fmt: skip
-    if not (overwrite or plan["replaces"]):
-        _check_names(ctx, config, plan)
+    _check_names(ctx, config, plan)
     with transaction.atomic():
         _check_number(ctx, wanted, actor)
         _check_alone(ctx, wanted, config)
@@ -231,6 +232,8 @@ def _error_rate(spec: PushSpec, config: TableConfig) -> float:
 
 def _check_names(ctx: Context, config: TableConfig, plan: Mapping[str, Any]) -> None:
     """Names that the rows do not change are known before anything is read; the others are checked when all is built."""
+    if plan["overwrite"] or plan["replaces"]:
+        return
     parts = [(p["sequence"], p["pieces"][0]["file"]["path"]) for p in plan["parts"]] or [(0, plan["files"][0]["path"])]
     check_names(ctx, config, dict.fromkeys(names_without_rows(NameRule(**plan["names"]), parts)))
 

@@ -11,6 +11,7 @@ from segments.names import REALTIME
 from segments.services.alerts.scheduled import deliver_alerts, find_alerts
 from segments.services.core.context import Context
 from segments.services.jobs.queue import PREFIX
+from segments.services.push import upload_folders
 from segments.services.realtime import lag, realtime_validation
 from segments.services.rebalance import rebalance
 from segments.services.replacement import entry_reaper
@@ -121,6 +122,14 @@ DECLARED: Final = (
         TaskRule(PASSES, 120),
         on_pinot=True,
         warns=True,
+    ),
+    Periodic(
+        "remove_uploads",
+        "removes files of ingestFromFile and ingestFromURI whose push is over",
+        Every("Uploads", 1, "minutes"),
+        OncePass(lambda _: upload_folders.sweep()),
+        TaskRule(PASSES, 120),
+        may_overlap=True,
     ),
     Periodic(
         "advance_ends",

@@ -95,6 +95,8 @@ PARAMETERS = {
     "force": "true",
     "forceRevert": "true",
     "dryRun": "false",
+    "batchConfigMapStr": '{"inputFormat":"csv"}',
+    "sourceURIStr": "/nowhere/other.csv",
 }
 
 
@@ -135,6 +137,7 @@ def requests(entry: str, push: str) -> Iterator[tuple[str, str, Any]]:
             if method == "GET" and getattr(route.view, "rights", {}).get("GET", "read") in ("read", "query"):
                 continue
             query = {**PARAMETERS, "tableName": named, "segmentLineageEntryId": entry, "to": entry}
+            query["tableNameWithType"] = f"{named}_OFFLINE" if named else ""
             address = route.address(**{**fixed, "table": table, "schema": table.removesuffix("_OFFLINE")})
             bodies = [b for b in BODIES if b not in NO_TABLE_IN_PATH] if pairs[0][0] else BODIES
             for body in bodies if method != "GET" else [None]:

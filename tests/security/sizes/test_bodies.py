@@ -144,8 +144,10 @@ def test_a_right_is_asked_before_the_body_is_read(web: Web, table: ApiCluster) -
     reader = {"Authorization": basic("reader", "a long enough secret")}
     assert web.ask("POST", "/v2/segments?tableName=t&tableType=OFFLINE", **ANNOUNCED, **reader)[0] == 403
     assert web.ask("POST", "/v2/segments", **ANNOUNCED, **reader)[0] == 403
+    assert web.ask("POST", "/ingestFromFile?tableNameWithType=t_OFFLINE", **ANNOUNCED, **reader)[0] == 403
     Grant.objects.create(user=User.objects.get(username="reader"), cluster="*", tables="other", right="administer")
     assert web.ask("POST", "/v2/segments?tableName=t&tableType=OFFLINE", **ANNOUNCED, **reader)[0] == 403
+    assert web.ask("POST", "/ingestFromFile?tableNameWithType=t_OFFLINE", **ANNOUNCED, **reader)[0] == 403
     with closing(web.begin("POST", "/v2/segments", **ANNOUNCED, Expect="100-continue", **reader)) as connection:
         assert connection.recv(12) == b"HTTP/1.1 100", "which table it is, only the tar tells"
 
@@ -165,7 +167,7 @@ def test_a_refusal_without_its_body_is_on_record_once_and_one_attempt(
 def test_a_body_that_is_longer_than_its_route_takes_is_413_at_once(web: Web, settings: Any) -> None:
     settings.MAX_BODY_BYTES = 1000
     settings.MAX_UPLOAD_BYTES = 1 << 29
-    for path in ("/tables", "/v2/segments?tableName=t"):
+    for path in ("/tables", "/v2/segments?tableName=t", "/ingestFromFile?tableNameWithType=t_OFFLINE"):
         status, headers, said = web.ask("POST", path, **ANNOUNCED, Authorization=ROOT)
         assert (status, headers["connection"]) == (413, "close")
         assert "takes at most" in said["error"]
