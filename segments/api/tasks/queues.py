@@ -112,8 +112,9 @@ class TaskCounts(_OfType):
 
 
 class TypeDebug(_OfType):
-    """Everything about a type's tasks."""
+    """Everything about a type's tasks; what failed is shown with values of its rows."""
 
+    rights = {"GET": "query"}
     parameters = {"GET": ("verbosity",)}
 
     def get(self, request: Request, task_type: str) -> Response:
@@ -125,16 +126,23 @@ class TypeDebug(_OfType):
 class TableTasks(_Tasks):
     """The tasks of a type that are about one table."""
 
+    def get(self, request: Request, task_type: str, table: str) -> Response:
+        """{task: state}."""
+        task_runs.require_type(task_type)
+        return Response({run.name: run.state for run in task_runs.table_runs(self.ctx, self.table(table))})
+
+
+class TableDebug(_Tasks):
+    """Everything about one table's tasks."""
+
+    rights = {"GET": "query"}
     parameters = {"GET": ("verbosity",)}
-    shows_all = False
 
     def get(self, request: Request, task_type: str, table: str) -> Response:
-        """{task: state}, or with ``/debug`` {task: everything about it}."""
+        """{task: state, numbers, sub-tasks, outcome}; finished sub-tasks with ``verbosity`` above 0 only."""
         task_runs.require_type(task_type)
         runs, verbosity = task_runs.table_runs(self.ctx, self.table(table)), int_param(request, "verbosity") or 0
-        if self.shows_all:
-            return Response({run.name: self.debug(run, verbosity) for run in runs})
-        return Response({run.name: run.state for run in runs})
+        return Response({run.name: self.debug(run, verbosity) for run in runs})
 
 
 class TaskMetadata(_Tasks):
@@ -182,12 +190,18 @@ class CleanUpTasks(_Tasks):
     rights = {"PUT": "administer"}
 
     def put(self, request: Request, task_type: str, table: str | None = None) -> Response:
-        """Nothing has to be done: runs go with their sessions, of which the newest of each table are kept."""
+        """Runs go with their sessions: those that are over go, but for a table's newest one and those that can still
+        be undone.
+        """
         task_runs.require_type(task_type)
-        return status(
-            f"Nothing to clean up for task type: {task_type}. Runs are kept with the newest sessions of their table; "
-            f"DELETE /tasks/{task_type}/TABLE/metadata forgets those of a table."
-        )
+        removed = task_changes.clean_up(self.ctx, self.table(table) if table else None, self.actor)
+        if not removed:
+            return status(
+                f"Nothing to clean up for task type: {task_type}. A table's newest session is kept, and those whose "
+                "rows are in the table."
+            )
+        what = f"{task_type}: {len(removed)} session{'' if len(removed) == 1 else 's'} removed, with their runs"
+        return status(f"Successfully cleaned up tasks for task type: {what}")
 
 
 class DeleteTasks(_Tasks):

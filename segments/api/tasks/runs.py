@@ -7,9 +7,10 @@ from functools import cached_property
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from segments.api.base import ApiView, int_param, text_param
+from segments.api.base import ApiView, int_param, need_text, text_param
 from segments.domain.ingestion.session import FileRecord
 from segments.domain.ingestion.task_runs import (
+    WORKER_STATES,
     TaskRun,
     debug_info,
     subtask_config,
@@ -18,7 +19,9 @@ from segments.domain.ingestion.task_runs import (
     subtask_state,
 )
 from segments.domain.jobs.workers.pools import ON_DEMAND
-from segments.errors import StateConflict
+from segments.errors import InvalidInput, StateConflict
+from segments.names import shown
+from segments.services.access.read_rights import readable
 from segments.services.schedules import task_runs
 
 
@@ -91,8 +94,9 @@ class RuntimeConfig(_OfRun):
 
 
 class TaskDebug(_OfRun):
-    """Everything about a task."""
+    """Everything about a task; what failed is shown with values of its rows."""
 
+    rights = {"GET": "query"}
     parameters = {"GET": ("verbosity",)}
 
     def get(self, request: Request, task: str) -> Response:
@@ -125,8 +129,31 @@ class SubtaskConfigs(_OfRun):
 class SubtaskProgress(_OfRun):
     """How far a task's sub-tasks are."""
 
+    rights = {"GET": "query"}
     parameters = {"GET": ("subtaskNames",)}
 
     def get(self, request: Request, task: str) -> Response:
         """{sub-task: words}."""
         return Response({n: subtask_progress(file) for n, file in self.files(request, self.run).items()})
+
+
+class WorkersProgress(ApiView):
+    """How far sub-tasks are, by the worker that is at them."""
+
+    rights = {"GET": "query"}
+    parameters = {"GET": ("subTaskState", "minionWorkerIds")}
+    reading = "filtered"
+
+    def get(self, request: Request) -> Response:
+        """{worker: {sub-task: words}} of the runs under way, for the tables that the asker may read. ``subTaskState``:
+        UNKNOWN, IN_PROGRESS, SUCCEEDED, CANCELLED or ERROR; ``minionWorkerIds`` names workers, with commas between.
+        """
+        state = need_text(request, "subTaskState").upper()
+        if state not in WORKER_STATES:
+            raise InvalidInput(
+                f"'subTaskState' can not be '{shown(state)}'.", remedy=f"Write one of {', '.join(WORKER_STATES)}."
+            )
+        named = (text_param(request, "minionWorkerIds") or "").split(",")
+        workers = frozenset(name.strip() for name in named if name.strip())
+        may_read = readable(request.user, self.cluster_name)
+        return Response(task_runs.workers_progress(self.ctx, may_read, state, workers))

@@ -30,6 +30,9 @@ _STATES: Final[Mapping[FileState, str | None]] = {
     FileState.FAILED: _ERROR,
     FileState.DROPPED: "DROPPED",
 }
+#: States of what Pinot's workers know of.
+WORKER_STATES: Final = ("UNKNOWN", "IN_PROGRESS", "SUCCEEDED", "CANCELLED", "ERROR")
+_OF_WORKERS: Final = {"RUNNING": IN_PROGRESS, COMPLETED: "SUCCEEDED", _ERROR: "ERROR", "DROPPED": "CANCELLED"}
 _COUNTED: Final = {None: "waiting", "RUNNING": "running", COMPLETED: "completed", _ERROR: "error", "DROPPED": "dropped"}
 _NUMBERS: Final = (
     "total", "completed", "running", "waiting", "error", "unknown", "dropped", "timedOut", "aborted",
@@ -167,6 +170,17 @@ def subtask_progress(file: FileRecord) -> str:
         line = f", line {file.line}" if file.line is not None else ""
         return f"Failed after {file.attempts} attempt{'' if file.attempts == 1 else 's'}{line}: {file.error}"
     return f"{file.state.value}: {file.rows} rows, {file.bytes} bytes"
+
+
+def worker_of(run: TaskRun) -> str:
+    """The process that a run is carried out by; empty: none has taken it up, or it is over."""
+    return run.session.owner.rpartition(":")[0] if run.is_running else ""
+
+
+def worker_state(file: FileRecord) -> str | None:
+    """One of ``WORKER_STATES``; None for a file that no worker has begun with."""
+    state = _STATES[file.state]
+    return None if state is None else _OF_WORKERS[state]
 
 
 def _subtask(name: str, file: FileRecord, run: TaskRun, configs: Mapping[str, str]) -> dict[str, Any]:

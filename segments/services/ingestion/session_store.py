@@ -6,17 +6,17 @@ that names it, on the version that was decided on (rule `one-session-per-table`)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final
 
 from segments.domain.formats.znrecord import ZNRecord
-from segments.domain.ingestion.session import IngestionSession, from_record, to_record
+from segments.domain.ingestion.session import IngestionSession, SessionState, from_record, to_record
 from segments.errors import Conflict, RecordCorrupt
 from segments.gateways.deep_store.deepstore import STAGING
 from segments.names import OFFLINE, TableName, split_table_name
 from segments.services.core.context import Context
-from segments.services.ingestion.manifest import session_folder, table_folder
+from segments.services.ingestion.manifest import read_manifest, session_folder, table_folder
 from segments.store import paths
 from segments.store.base import Create, Replace, Versioned, Write
 from segments.store.update import update_record, update_transaction
@@ -159,8 +159,30 @@ def save_registry(ctx: Context, table: TableName, registry: str) -> None:
 def prune(ctx: Context, table: TableName) -> None:
     """Remove all but the newest sessions, with their files."""
     for old in all_sessions(ctx, table)[KEPT:]:
-        ctx.deep_store.delete_folder(session_folder(table, old.id))
-        ctx.store.delete(paths.ingestion_session(table.typed, old.id, root(ctx)))
+        _remove(ctx, table, old.id)
+
+
+def remove_unneeded(ctx: Context, table: TableName) -> list[str]:
+    """Remove the records and files of sessions that are over, but for the current one and those whose segments are
+    still in the table: they can be undone, now or after a later one was. Returns their ids.
+    """
+    current, node = read_task(ctx, table).current, ctx.store.get(paths.ideal_state(table.typed))
+    present = node.record.maps.keys() if node is not None and node.record is not None else ()
+    over = [s for s in all_sessions(ctx, table) if s.id != current and not (s.is_open or s.has_leftovers)]
+    gone = [s.id for s in over if not (s.state is SessionState.DONE and _has_any(ctx, s, present))]
+    for session in gone:
+        _remove(ctx, table, session)
+    return gone
+
+
+def _has_any(ctx: Context, session: IngestionSession, segments: Collection[str]) -> bool:
+    """Did the session make any of these?"""
+    return any(name in segments for name in read_manifest(ctx, session).segments_to)
+
+
+def _remove(ctx: Context, table: TableName, session_id: str) -> None:
+    ctx.deep_store.delete_folder(session_folder(table, session_id))
+    ctx.store.delete(paths.ingestion_session(table.typed, session_id, root(ctx)))
 
 
 def _make(ctx: Context, path: str) -> None:

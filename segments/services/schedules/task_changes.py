@@ -1,4 +1,4 @@
-"""What Pinot's task endpoints change: tasks scheduled now, sessions forgotten."""
+"""What Pinot's task endpoints change: tasks scheduled now, sessions forgotten, cleaned up."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from segments.domain.ingestion.task_config import TASK_TYPE, task_map
 from segments.errors import InvalidInput, NotFound, PinotAdminError, StateConflict
 from segments.names import OFFLINE, TableName
+from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.ingestion import sessions
+from segments.services.ingestion.session_store import remove_unneeded, tables_with_sessions
 from segments.services.schedules.task_runs import all_runs
 from segments.services.schedules.task_start import start_now
 from segments.services.tables.table_record import find_table_config
@@ -88,6 +90,18 @@ def delete_all(ctx: Context, actor: Actor, *, force: bool) -> list[str]:
         sessions.clear_state(ctx, TableName(typed.removesuffix(f"_{OFFLINE}"), OFFLINE), actor)
         done.append(typed)
     return done
+
+
+def clean_up(ctx: Context, table: TableName | None, actor: Actor) -> list[str]:
+    """Remove the records of sessions that are over and that nobody needs, of this table or of all; returns their ids.
+    What is visible stays, and so do the current session and those that can be undone.
+    """
+    removed: list[str] = []
+    for each in [table] if table is not None else tables_with_sessions(ctx):
+        with audit.recorded(ctx, actor, "cleanUpTasks", each.typed) as detail:
+            detail["sessions"] = found = remove_unneeded(ctx, each)
+        removed += found
+    return removed
 
 
 def _with_task(ctx: Context) -> list[TableName]:

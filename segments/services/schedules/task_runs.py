@@ -8,7 +8,15 @@ from typing import Any
 
 from segments.domain.ingestion.session import FileRecord
 from segments.domain.ingestion.task_config import TASK_TYPE, task_map
-from segments.domain.ingestion.task_runs import TaskRun, counts, runs_of
+from segments.domain.ingestion.task_runs import (
+    TaskRun,
+    counts,
+    runs_of,
+    subtask_names,
+    subtask_progress,
+    worker_of,
+    worker_state,
+)
 from segments.domain.tables.secret_masks import mask
 from segments.errors import NotFound
 from segments.names import OFFLINE, TableName, shown, split_table_name
@@ -52,6 +60,20 @@ def find_run(ctx: Context, name: str) -> TaskRun:
 def files_of(ctx: Context, run: TaskRun) -> list[FileRecord]:
     """The files of a run; of an earlier run than the session's last they are not on record."""
     return list(sessions.files_of(ctx, run.session)) if run.is_last else []
+
+
+def workers_progress(ctx: Context, may_read: Reads, state: str, workers: frozenset[str]) -> dict[str, dict[str, str]]:
+    """{worker: {sub-task in this state: how far it is}} of the runs under way; of these workers, where any are named.
+    A worker without such a sub-task is left out.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for run in all_runs(ctx, may_read):
+        worker = worker_of(run)
+        if worker and (not workers or worker in workers):
+            files = subtask_names(run, files_of(ctx, run)).items()
+            of_state = {name: subtask_progress(file) for name, file in files if worker_state(file) == state}
+            found.setdefault(worker, {}).update(of_state)
+    return {worker: tasks for worker, tasks in found.items() if tasks}
 
 
 def configs_of(ctx: Context, run: TaskRun) -> dict[str, str]:

@@ -15,6 +15,7 @@ from django.test import Client
 from segments import wiring
 from segments.models import AuditEvent, Cluster, Grant, Table
 from segments.services.ingestion import sessions
+from segments.services.ingestion.undo import undo_session
 from segments.services.schedules import beat_rows
 from segments.services.tables.table_record import read_table_config
 from tests.factories import CLUSTER
@@ -243,3 +244,69 @@ def test_a_cancelled_run_is_aborted(world: IngestionWorld, http: Client) -> None
     sessions.cancel(world.ctx, TABLE, ANN)
     found = get(http, f"task/{task}/debug")
     assert (found["taskState"], found["outcome"]) == ("ABORTED", "ABORTED")
+
+
+def test_workers_say_how_far_the_runs_under_way_are(world: IngestionWorld, http: Client) -> None:
+    seen: list[dict[str, Any]] = []
+
+    def note(_: Any) -> None:
+        states = ("IN_PROGRESS", "SUCCEEDED", "ERROR", "CANCELLED", "UNKNOWN")
+        seen.append({s: get(http, f"subtask/workers/progress?subTaskState={s}") for s in states})
+        assert get(http, "subtask/workers/progress?subTaskState=in_progress&minionWorkerIds=other") == {}
+
+    world.builder.before = note
+    for name in ("F1", "F2"):
+        world.put(name, 3)
+    world.trigger()
+    world.work(owner="host:17:abc")
+    task = world.session.runs[-1].task
+    first, last = seen[0], seen[-1]
+    assert list(first["IN_PROGRESS"]) == list(last["IN_PROGRESS"]) == ["host:17"]
+    assert list(first["IN_PROGRESS"]["host:17"]) == [f"{task}_0", f"{task}_1"]
+    assert get(http, "subtask/workers/progress?subTaskState=SUCCEEDED") == {}, "it is over"
+    for query in ("", "?subTaskState=RUNNING"):
+        assert http.get(f"/tasks/subtask/workers/progress{query}").status_code == 400
+
+
+@pytest.mark.parametrize("path", [f"/tasks/{TYPE}/cleanup", f"/tasks/{TYPE}/{TABLE.typed}/cleanup"])
+def test_cleaning_up_removes_runs_that_nobody_needs_and_says_which(
+    world: IngestionWorld, http: Client, path: str
+) -> None:
+    world.put("F1", 1, bad=True)
+    world.go()
+    given_up = sessions.cancel(world.ctx, TABLE, ANN).id
+    assert "Nothing to clean up" in http.put(path).json()["status"], "it is the newest one"
+    ran(world, F1=3)
+    assert "1 session removed" in http.put(path).json()["status"]
+    assert AuditEvent.objects.filter(action="cleanUpTasks").latest("pk").detail == {"sessions": [given_up]}
+    assert [s.id for s in sessions.history(world.ctx, TABLE)] == [world.session.id]
+    done = world.session.id
+    ran(world, F2=3)
+    assert "Nothing to clean up" in http.put(path).json()["status"], "both can be undone"
+    undo_session(world.ctx, TABLE, done, actor=ANN)
+    world.serve()
+    assert "1 session removed" in http.put(path).json()["status"]
+    assert [s.id for s in sessions.history(world.ctx, TABLE)] == [world.session.id]
+    assert world.vis == 3
+
+
+def test_a_task_belongs_to_its_table_and_not_to_who_has_rights_on_another(world: IngestionWorld, settings: Any) -> None:
+    settings.READ_BY_GRANT = True
+    task = ran(world, F1=3)
+    mia, eva = client("mia"), client("eva")
+    for name, tables in (("mia", "u"), ("eva", TABLE.raw)):
+        user = User.objects.get(username=name)
+        Grant.objects.create(user=user, right="administer", cluster=CLUSTER, tables=tables)
+    about = [f"task/{task}/{what}" for what in ("state", "config", "runtime/config", "debug")]
+    about += [f"subtask/{task}/{what}" for what in ("state", "config", "progress")]
+    for path in about:
+        assert (mia.get(f"/tasks/{path}").status_code, eva.get(f"/tasks/{path}").status_code) == (403, 200), path
+    assert (mia.delete(f"/tasks/task/{task}").status_code, eva.delete(f"/tasks/task/{task}").status_code) == (403, 409)
+    for path in (f"{TYPE}/tasks", f"{TYPE}/taskstates", f"{TYPE}/debug", "subtask/workers/progress?subTaskState=ERROR"):
+        assert task not in json.dumps(get(mia, path))
+    for what in ("stop", "resume", "cleanup"):
+        assert mia.put(f"/tasks/{TYPE}/{TABLE.typed}/{what}").status_code == 403
+        assert eva.put(f"/tasks/{TYPE}/{TABLE.typed}/{what}").status_code == 200
+        assert eva.put(f"/tasks/{TYPE}/{what}").status_code == 403
+    assert mia.delete(f"/tasks/{TYPE}/{TABLE.typed}/metadata").status_code == 403
+    assert sessions.history(world.ctx, TABLE)
