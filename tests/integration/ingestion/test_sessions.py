@@ -23,11 +23,15 @@ class Folder:
         self.client, self.table = client, table
         self.path = installation.folder / "input" / table
         self.path.mkdir(parents=True)
-        config = config_of(table)
+        self.configure(**keys)
+
+    def configure(self, **keys: str) -> None:
+        """Save the table config with a task of these keys."""
+        config = config_of(self.table)
         config["ingestionConfig"]["batchIngestionConfig"] = {"segmentIngestionType": "APPEND"}
         given = {"inputDirURI": str(self.path), "inputFormat": "csv", "consistentPushMaxRetries": "3", **keys}
         config["task"] = {"taskTypeConfigsMap": {"FileIngestionTask": given}}
-        client.call("PUT", f"/tables/{table}", json=config)
+        self.client.call("PUT", f"/tables/{self.table}", json=config)
 
     def put(self, name: str, rows: int, *, label: str = "", bad: bool = False) -> None:
         lines = [f"{label or name},{'none' if bad else n},{DAY0}" for n in range(rows)]
