@@ -15,6 +15,7 @@ from segments.dataplane.realtime.raw_columns import parsed_rows
 from segments.datatypes.avro_schema import numbers_as_stored
 from segments.domain.tables.schema import Schema
 from segments.errors import InvalidInput
+from segments.segmentfile.columns.complex_type import ComplexType
 
 _MAGIC: Final = 0
 _FRAME: Final = 5
@@ -28,8 +29,8 @@ class AvroMessages:
     no Avro schema.
     """
 
-    def __init__(self, schema: Schema, properties: Mapping[str, str]) -> None:
-        self._schema = schema
+    def __init__(self, schema: Schema, properties: Mapping[str, str], complex_type: ComplexType | None = None) -> None:
+        self._schema, self._complex_type = schema, complex_type
         try:
             self._writer = parse_avro_schema(properties["schema"])
         except (*CONTENT_ERRORS, fastavro.schema.SchemaParseException) as error:
@@ -39,7 +40,7 @@ class AvroMessages:
 
     def read(self, values: Sequence[bytes]) -> RawRows:
         """See :class:`segments.dataplane.realtime.decoded.MessageReader`."""
-        return parsed_rows(values, lambda value: _record(value, self._writer), self._schema)
+        return parsed_rows(values, lambda value: _record(value, self._writer), self._schema, self._complex_type)
 
 
 class FramedAvroMessages:
@@ -50,15 +51,17 @@ class FramedAvroMessages:
     answer.
     """
 
-    def __init__(self, schema: Schema, schema_text: Callable[[int], str]) -> None:
-        self._schema = schema
+    def __init__(
+        self, schema: Schema, schema_text: Callable[[int], str], complex_type: ComplexType | None = None
+    ) -> None:
+        self._schema, self._complex_type = schema, complex_type
         self._schema_text = schema_text
         self._known: dict[int, Any] = {}
         self._unknown: dict[int, tuple[float, str]] = {}
 
     def read(self, values: Sequence[bytes]) -> RawRows:
         """See :class:`segments.dataplane.realtime.decoded.MessageReader`."""
-        return parsed_rows(values, self._row, self._schema)
+        return parsed_rows(values, self._row, self._schema, self._complex_type)
 
     def _row(self, value: bytes) -> Any:
         if len(value) < _FRAME or value[0] != _MAGIC:

@@ -1,5 +1,5 @@
-"""Turns message bytes into stored columns: parsed, the table's transforms and filter applied, converted, bad messages
-set aside.
+"""Turns message bytes into stored columns: parsed, nested values unnested, the table's transforms and filter applied,
+converted, bad messages set aside.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from segments.domain.tables.schema import Schema
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.gateways.streams.schema_registry import SchemaRegistry
+from segments.segmentfile.columns.complex_type import ComplexType, complex_type_of_messages
 from segments.segmentfile.columns.ingest import apply_ingestion, read_ingestion, reading_schema
 from segments.segmentfile.columns.transform import Mask, Prepared, stored_fields
 
@@ -58,16 +59,20 @@ class Decoder:
 
     def decode(self, values: Sequence[bytes], *, now_ms: int) -> Decoded:
         """Rows in the order of the messages; never raises for a message's content. ``now_ms`` stands for null times.
+        Of a message that gives several rows all are stored, or none.
 
         Raises Unavailable when something outside is needed and does not answer (a schema registry).
         """
         raw = self._reader.read(values)
-        places = np.arange(raw.table.num_rows) if raw.positions is None else raw.positions
-        parts, misfits = self._stored(raw.table, places, now_ms)
-        bad = [*raw.bad, *(bad_message(place, error, column) for place, error, column in misfits)]
-        bad.sort(key=lambda b: b.position)
+        rows, places = raw.table, np.arange(raw.table.num_rows) if raw.positions is None else raw.positions
+        parts, misfits = self._stored(rows, places, now_ms)
+        refused = {place: bad_message(place, error, column) for place, error, column in reversed(misfits)}
+        stays = ~np.isin(places, list(refused)) if refused else np.ones(rows.num_rows, bool)
+        if np.count_nonzero(~stays) > len(misfits):  # some have rows that fit
+            parts, _ = self._stored(rows.filter(pa.array(stays)).combine_chunks(), places[stays], now_ms)
+        bad = sorted([*raw.bad, *refused.values()], key=lambda b: b.position)
         table, masks = parts[0] if len(parts) == 1 else _joined(parts)
-        return Decoded(table, masks, len(bad), tuple(bad), raw.table.num_rows - len(misfits) - table.num_rows)
+        return Decoded(table, masks, len(bad), tuple(bad), int(np.count_nonzero(stays)) - table.num_rows)
 
     def _stored(self, rows: pa.Table, places: NDArray[np.int64], now_ms: int) -> tuple[list[_Part], list[_Misfit]]:
         """The rows in stored columns, and those that can not be. ``places``: which message each row is.
@@ -150,18 +155,21 @@ def open_decoder(stream: StreamConfig, schema: Schema, config: TableConfig, regi
     Raises InvalidInput for settings that can not work or are not allowed.
     """
     reading = reading_schema(schema, read_ingestion(schema, config))
-    return Decoder(_reader(stream.decoder, reading, registries or Rules(Kind.REGISTRY)), schema, config)
+    nested = complex_type_of_messages(config, stream.decoder.kind)
+    return Decoder(_reader(stream.decoder, reading, registries or Rules(Kind.REGISTRY), nested), schema, config)
 
 
-def _reader(decoder: DecoderConfig, schema: Schema, registries: Rules) -> MessageReader:
+def _reader(
+    decoder: DecoderConfig, schema: Schema, registries: Rules, complex_type: ComplexType | None
+) -> MessageReader:
     match decoder.kind:
         case "json":
-            return JsonMessages(schema)
+            return JsonMessages(schema, complex_type)
         case "csv":
             return CsvMessages(schema, decoder.properties)
         case "avro":
-            return AvroMessages(schema, decoder.properties)
-    return FramedAvroMessages(schema, SchemaRegistry(decoder.properties, registries).schema_text)
+            return AvroMessages(schema, decoder.properties, complex_type)
+    return FramedAvroMessages(schema, SchemaRegistry(decoder.properties, registries).schema_text, complex_type)
 
 
 def _joined(parts: Sequence[_Part]) -> _Part:

@@ -18,6 +18,7 @@ import pyarrow.json as pajson
 from segments.dataplane.realtime.decoded import CONTENT_ERRORS, RawRows
 from segments.dataplane.realtime.raw_columns import parsed_rows
 from segments.domain.tables.schema import FieldSpec, Schema
+from segments.segmentfile.columns.complex_type import ComplexType
 
 #: Below this many messages the start of Arrow's reader costs more than it saves.
 FEW: Final = 192
@@ -32,18 +33,20 @@ _WHOLE: Final[dict[str, Any]] = {"INT": pa.int32(), **_REAL}
 
 
 class JsonMessages:
-    """Reader of JSON objects, one per message."""
+    """Reader of JSON objects, one per message. With ``complex_type`` each is read on its own: Arrow's reader knows the
+    types of the schema's columns only, not of what is nested.
+    """
 
-    def __init__(self, schema: Schema) -> None:
-        self._schema = schema
+    def __init__(self, schema: Schema, complex_type: ComplexType | None = None) -> None:
+        self._schema, self._complex_type = schema, complex_type
         self._types: Any = None
         self._skip = 0
         self._pause = 1
 
     def read(self, values: Sequence[bytes]) -> RawRows:
         """See :class:`segments.dataplane.realtime.decoded.MessageReader`."""
-        table = self._at_once(values) if len(values) >= FEW else None
-        return parsed_rows(values, orjson.loads, self._schema) if table is None else RawRows(table)
+        table = self._at_once(values) if len(values) >= FEW and self._complex_type is None else None
+        return parsed_rows(values, orjson.loads, self._schema, self._complex_type) if table is None else RawRows(table)
 
     def _at_once(self, values: Sequence[bytes]) -> Any:
         if self._skip:

@@ -13,30 +13,38 @@ import pyarrow as pa
 from segments.dataplane.realtime.decoded import CONTENT_ERRORS, BadMessage, RawRows, bad_message
 from segments.datatypes.value_texts import value_text, value_texts
 from segments.domain.tables.schema import FieldSpec, Schema
+from segments.segmentfile.columns.complex_type import ComplexType
 
+#: Rows that one message may become by unnesting.
+MOST_ROWS: Final = 10_000
 #: Types that are tried first; what does not fit is taken as it is, or as text.
 _HINTS: Final[dict[str, Any]] = {
     "INT": pa.int32(), "LONG": pa.int64(), "FLOAT": pa.float32(), "DOUBLE": pa.float64(), "STRING": pa.string(),
 }  # fmt: skip
 
 
-def parsed_rows(values: Sequence[bytes], parse: Callable[[bytes], Any], schema: Schema) -> RawRows:
-    """Parse message by message; one that is no object is set aside."""
+def parsed_rows(
+    values: Sequence[bytes], parse: Callable[[bytes], Any], schema: Schema, complex_type: ComplexType | None = None
+) -> RawRows:
+    """Parse message by message; one that is no object is set aside. With ``complex_type`` one can give several rows."""
     rows: list[Mapping[str, Any]] = []
     positions: list[int] = []
     bad: list[BadMessage] = []
     for position, value in enumerate(values):
         try:
             row = parse(value)
+            is_object = isinstance(row, dict)
+            made = [row] if complex_type is None or not is_object else list(complex_type.rows(row, MOST_ROWS))
         except CONTENT_ERRORS as error:
             bad.append(bad_message(position, error if value.strip() else "The message is empty."))
             continue
-        if isinstance(row, dict):
-            rows.append(row)
-            positions.append(position)
+        if is_object:
+            rows += made
+            positions += [position] * len(made)
         else:
             bad.append(bad_message(position, f"The message is no object but {type(row).__name__}."))
-    return RawRows(raw_table(rows, schema), np.array(positions, np.int64) if bad else None, tuple(bad))
+    is_one_each = not bad and complex_type is None
+    return RawRows(raw_table(rows, schema), None if is_one_each else np.array(positions, np.int64), tuple(bad))
 
 
 def raw_table(rows: Sequence[Mapping[str, Any]], schema: Schema) -> pa.Table:

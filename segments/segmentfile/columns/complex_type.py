@@ -1,6 +1,6 @@
 """``ingestionConfig.complexTypeConfig``: nested objects become columns, lists of the named fields become rows.
 
-Works on rows as dictionaries, for files and messages alike, and before transforms and filter do.
+Works on rows as dictionaries, for files and messages alike, before transforms and filter do.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from typing import Any, Final
 
 from segments.domain.tables.table_config import TableConfig
@@ -43,12 +44,17 @@ class ComplexType:
         """Does it change rows without nested values?"""
         return bool(self.unnest or self.prefixes)
 
-    def rows(self, row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """What one row of the input becomes. Raises ValueError when a renamed field meets another one."""
+    def rows(self, row: Mapping[str, Any], most: int | None = None) -> Iterator[dict[str, Any]]:
+        """What one row of the input becomes. Raises ValueError for more than ``most`` rows, and, while it is iterated,
+        when a renamed field meets another one.
+        """
         flat = self._flat(dict(row), "")
         found = [flat]
         for name in self.unnest:
-            found = [more for one in found for more in self._unnested(one, name)]
+            made = (more for one in found for more in self._unnested(one, name))
+            found = list(made if most is None else islice(made, most + 1))
+            if most is not None and len(found) > most:
+                raise ValueError(f"unnesting it gives more than {most:,} rows")
         return (self._renamed(one) for one in found)
 
     def _flat(self, row: dict[str, Any], path: str) -> dict[str, Any]:
@@ -123,6 +129,18 @@ def read_complex_type(config: TableConfig) -> ComplexType | None:
     return ComplexType(
         tuple(sorted(set(fields))), "." if delimiter is None else delimiter, ToJson(mode), tuple(prefixes.items())
     )
+
+
+def complex_type_of_messages(config: TableConfig, data_format: str) -> ComplexType | None:
+    """As ``read_complex_type``, for messages of a format. InvalidInput, too, where these have nothing nested."""
+    found = read_complex_type(config)
+    if found is not None and found.concerns_flat_rows and data_format == "csv":
+        raise InvalidInput(
+            f"CSV messages have no nested values: '{_WHERE}' can not be applied to them.",
+            remedy="Leave fieldsToUnnest and prefixesToRename out.",
+            field=_WHERE,
+        )
+    return found
 
 
 def _plain(value: Any) -> str:

@@ -278,3 +278,30 @@ def test_settings_that_no_stream_client_is_given_are_refused_by_name(
             answer = api.call("post", path, config)
             assert answer.status_code == 400, answer.content
             assert told in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("decoder", "nested", "said"),
+    [
+        ("json", {"fieldsToUnest": ["a"]}, "complexTypeConfig.fieldsToUnest"),
+        ("json", {"collectionNotUnnestedToJson": "SOME"}, "complexTypeConfig.collectionNotUnnestedToJson"),
+        ("csv", {"fieldsToUnnest": ["a"]}, "CSV messages have no nested values"),
+    ],
+)
+def test_a_complex_type_config_that_no_message_can_follow_is_refused_by_name(
+    api: Api, decoder: str, nested: dict[str, Any], said: str
+) -> None:
+    stream = {
+        "streamType": "memory", "stream.memory.topic.name": "x", "stream.memory.decoder.class.name": decoder,
+        "stream.memory.decoder.prop.header": "at",
+    }  # fmt: skip
+    columns = [{"name": "at", "dataType": "LONG", "format": "EPOCH|MILLISECONDS", "granularity": "1:DAYS"}]
+    assert api.call("post", "/schemas", {"schemaName": "u", "dateTimeFieldSpecs": columns}).status_code == 200
+    config = {
+        "tableName": "u", "tableType": "REALTIME", "tenants": {}, "metadata": {},
+        "segmentsConfig": {"replication": "1", "timeColumnName": "at"},
+        "tableIndexConfig": {"streamConfigs": stream}, "ingestionConfig": {"complexTypeConfig": nested},
+    }  # fmt: skip
+    for path in ("/tables", "/tables/validate"):
+        answer = api.call("post", path, config)
+        assert (answer.status_code, said in answer.json()["error"]) == (400, True), answer.content

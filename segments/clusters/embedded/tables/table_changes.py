@@ -24,6 +24,7 @@ from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput, NotFound, PinotAdminError, StateConflict
 from segments.gateways.deep_store.deepstore import DELETED, INGESTION, STAGING
 from segments.names import REALTIME, TableName
+from segments.segmentfile.columns.complex_type import complex_type_of_messages
 from segments.services.core.context import Context
 from segments.services.realtime.consuming_segments import first_segments, make_remaining_segments
 from segments.services.replacement.checks.check_settings import validate_checks
@@ -50,6 +51,7 @@ def validate_config(ctx: Context, config: TableConfig) -> Schema:
     if config.table.type == REALTIME:
         for stream in check_realtime(config):
             ctx.check_stream(stream)
+            complex_type_of_messages(config, stream.decoder.kind)
         check_skips_nothing(config)
     try:
         schema = read_schema(ctx, config.table.raw)
