@@ -28,12 +28,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
+from segments.dataplane.broker.unreported import Behind, read_behind
 from segments.domain.realtime.llc_name import LLCName, is_llc_name, parse_llc_name
 from segments.domain.replacement import lineage as lineages
 from segments.domain.replacement.lineage import Lineage
 from segments.domain.segments.ideal_state import CONSUMING, ERROR, OFFLINE, ONLINE, serving
 from segments.domain.tables import schema as schemas
 from segments.domain.tables import table_config as configs
+from segments.domain.tables.keyed_tables import is_upsert
 from segments.domain.tables.schema import Schema
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import Conflict, PinotAdminError
@@ -211,12 +213,19 @@ def build_routing(seen: Observed, hosting: Hosting, first_loads: Collection[str]
     left_out = frozenset(s for s in first_loads if not hosting.replicas.get(s))
     visible = seen.lineage.visible(hosting.shown)
     growing = hosting.growing
+    behind = Behind()
+    if seen.config is not None and is_upsert(seen.config):
+        holders = {s: [ref.instance for ref in refs] for s, refs in hosting.replicas.items()}
+        reported = [s for s in visible if s not in left_out]
+        behind = read_behind(reported, growing, holders, seen.ideal, seen.view)
+    narrowed = {s: tuple(r for r in hosting.replicas[s] if r.instance in sure) for s, sure in behind.readers.items()}
+    left_out |= behind.segments
     return Routing(
         table=TableName(raw, kind),
         lineage_zxid=seen.lineage_zxid,
         ideal_zxid=seen.ideal_zxid,
         visible=tuple(visible),
-        replicas=hosting.replicas,
+        replicas={**hosting.replicas, **narrowed} if narrowed else hosting.replicas,
         schema=seen.schema,
         schema_version=seen.schema_version,
         config=seen.config,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Protocol
@@ -93,11 +93,16 @@ class TableKeys:
             known = self.partition(rows.name).segments.get(rows.name)
             return known is not None and known.read == rows.table_of
 
-    def keep(self, live: Collection[str], answering: Collection[str]) -> None:
-        """Forget segments that are not ``live`` any more; those that are ``answering`` are still read by queries that
-        were planned before.
+    def keep(self, wanted: Set[str], answering: Set[str]) -> None:
+        """Forget segments that are not both ``wanted`` and ``answering``; queries that were planned before still read
+        those that are answering. A partition that left as a whole keeps its keys for them until its last segment goes.
         """
-        for keys in self._partitions.values():
+        live, held = wanted & answering, {_place(name)[0] for name in wanted}
+        for number, keys in list(self._partitions.items()):
+            if number not in held:
+                if answering.isdisjoint({*keys.segments, *keys.dropped}):
+                    del self._partitions[number]
+                continue
             for name in [n for n in keys.segments if n not in live]:
                 keys.remove(name, is_still_read=name in answering)
             for name in [n for n in keys.dropped if n not in answering]:

@@ -72,7 +72,7 @@ class Dropped:
             with self._slots.locked() as tables:
                 slots = tables.get(table, {})
                 answering = {n for n, s in slots.items() if s.held is not None or s.consuming is not None}
-                live = {n for n in answering if slots[n].wanted not in (None, OFFLINE)}
-            keys.keep(live, answering)
+                wanted = {n for n, s in slots.items() if s.wanted not in (None, OFFLINE)}
+            keys.keep(wanted, answering)
         if not slots:  # loads that are under way have a slot
             self._keys.forget(table)

@@ -142,7 +142,7 @@ def progress_of(job: Job, waiting: int | None, now_ms: int) -> Progress:
         "timeElapsedSinceStartInSeconds": (until - job.started_ms) // 1000,
         "tableName": job.table,
         "bytesMoved": job.done.bytes,
-        "segmentsInFlight": len(job.in_flight),
+        "segmentsInFlight": sum(f.segments for f in job.in_flight.values()),
     }
     return Progress(
         job.id, job.table, job.status, job.message, job.planned, job.done, job.started_ms, job.finished_ms, waiting,

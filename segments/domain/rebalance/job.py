@@ -30,10 +30,11 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Flight:
-    """A segment on its way: the servers that had it, and those that should."""
+    """What is on its way, so many segments together: the servers that had it, and those that should."""
 
     before: tuple[str, ...]
     target: tuple[str, ...]
+    segments: int = 1
 
     @property
     def added(self) -> list[str]:
@@ -82,7 +83,8 @@ class Job:
     """One rebalance of one table. Times in epoch milliseconds, ``finished_ms`` 0 while it runs; ``progressed_ms``: when
     something last moved. ``planned`` was found at the start, ``done`` is what became of it.
 
-    ``commits``: consuming segments that are committed first, and moved then.
+    ``commits``: consuming segments that are committed first, and moved then. ``in_flight``: by segment, or by
+    ``table__partition`` where partitions move whole.
     """
 
     id: str
@@ -130,7 +132,7 @@ class Job:
             "status": self.status.value,
             "message": self.message,
             "commits": list(self.commits),
-            "inFlight": {s: [list(f.before), list(f.target)] for s, f in self.in_flight.items()},
+            "inFlight": {u: [list(f.before), list(f.target), f.segments] for u, f in self.in_flight.items()},
         }
 
 
@@ -150,7 +152,7 @@ def job_of(body: Mapping[str, Any]) -> Job:
         status=Status(body["status"]),
         message=body["message"],
         commits=tuple(body["commits"]),
-        in_flight={s: Flight(tuple(b), tuple(t)) for s, (b, t) in body["inFlight"].items()},
+        in_flight={u: Flight(tuple(b), tuple(t), *more) for u, (b, t, *more) in body["inFlight"].items()},
     )
 
 

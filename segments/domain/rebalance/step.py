@@ -4,20 +4,24 @@ the old ones.
 Invariant: a replica is removed only when as many replicas of the target are served as the rebalance needs; so a segment
 is always on the servers that had it, on those and the new ones together, or on the new ones. Each step is one write of
 ideal state and record together, and each state that it leaves is one to go on from, or to stay in.
+
+Where rows decide about one another, this holds of whole partitions: all segments of one are launched in one write, a
+server counts when it serves all of them, and all land in one write; what was committed meanwhile is among them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.rebalance.job import Flight, Job, Size, Status
-from segments.domain.rebalance.target import moves, row_on, targets
+from segments.domain.rebalance.target import Row, moves, row_on, targets
+from segments.domain.rebalance.units import unit_of, units_of
 from segments.domain.segments import ideal_state
-from segments.domain.segments.ideal_state import CONSUMING
+from segments.domain.segments.ideal_state import CONSUMING, OFFLINE
 from segments.errors import StateConflict
 
 #: Segments in flight at once: a part of all, within these bounds. A step is one write of the ideal state.
@@ -63,20 +67,24 @@ def stopped(job: Job, ideal: ZNRecord, serving: Serving, status: Status, message
     belong; the others go back to the servers that had them, which never left.
     """
     landed = _land(job, ideal, serving, now_ms)
+    units = units_of(job.placement, landed.ideal.maps)
     back = {
         s: row_on(landed.ideal.maps[s], kept)
-        for s, f in landed.job.in_flight.items()
+        for unit, f in landed.job.in_flight.items()
+        for s in units[unit]
         if (kept := [i for i in landed.ideal.maps[s] if i in f.before])
     }
     ended = ideal_state.with_rows(landed.ideal, back) if back else landed.ideal
     return Step(landed.job.finished(status, message, now_ms), ended)
 
 
-def waiting_for(job: Job, serving: Serving) -> dict[str, list[str]]:
+def waiting_for(job: Job, ideal: ZNRecord, serving: Serving) -> dict[str, list[str]]:
     """{segment in flight: servers that do not serve it yet}."""
+    units = units_of(job.placement, ideal.maps)
     return {
         s: missing
-        for s, f in job.in_flight.items()
+        for unit, f in job.in_flight.items()
+        for s in units.get(unit, ())
         if (missing := [i for i in f.target if i not in serving.get(s, ())])
     }
 
@@ -85,12 +93,14 @@ def _land(job: Job, ideal: ZNRecord, serving: Serving, now_ms: int) -> Step:
     """Segments whose replicas of the target are served leave their old servers; what was deleted meanwhile is no longer
     in flight.
     """
-    there = {s: f for s, f in job.in_flight.items() if s in ideal.maps}
-    arrived = {s: f for s, f in there.items() if _has_arrived(job, s, f, serving)}
+    units = units_of(job.placement, ideal.maps)
+    there = {unit: f for unit, f in job.in_flight.items() if unit in units}
+    rows_of = {unit: {s: ideal.maps[s] for s in units[unit]} for unit in there}
+    arrived = {unit: f for unit, f in there.items() if _has_arrived(job, rows_of[unit], f, serving)}
     if len(arrived) == len(job.in_flight) == 0 or (not arrived and len(there) == len(job.in_flight)):
         return Step(job, ideal)
-    rows = {s: row_on(ideal.maps[s], f.target) for s, f in arrived.items()}
-    left = {s: f for s, f in there.items() if s not in arrived}
+    rows = {s: row_on(row, f.target) for unit, f in arrived.items() for s, row in rows_of[unit].items() if row}
+    left = {unit: f for unit, f in there.items() if unit not in arrived}
     done = job.done.plus(_size(arrived, job.bytes_each))
     moved = replace(job, in_flight=left, done=done, progressed_ms=now_ms)
     return Step(moved, ideal_state.with_rows(ideal, rows) if rows else ideal)
@@ -104,45 +114,69 @@ def _launch(step: Step, now_ms: int) -> Step:
     deleted meanwhile, and a plan of all of them would not fit into the job's record. Same placement, same plan.
     """
     job, ideal = step.job, step.ideal
-    room = min(_MOST, max(_FEWEST, job.planned.segments // _PART)) - len(job.in_flight)
-    if len(job.in_flight) > 0 and room < _FEWEST // 2:
+    flying_now = sum(f.segments for f in job.in_flight.values())
+    room = min(_MOST, max(_FEWEST, job.planned.segments // _PART)) - flying_now
+    if flying_now > 0 and room < _FEWEST // 2:
         return step
-    wanted = _chosen(job, ideal, room)
-    if not wanted:
+    flights = _chosen(job, ideal, room)
+    if not flights:
         return step
     if job.done.segments > _CHASING * job.planned.segments + _FEWEST:
         raise StateConflict("The table changes faster than it can be balanced.", remedy="Try again when it is quiet.")
-    flights = {s: Flight(tuple(sorted(ideal.maps[s])), target) for s, target in wanted.items()}
-    at_once = {s: f for s, f in flights.items() if job.options.needed(len(f.target)) == 0}
-    rows = {s: row_on(ideal.maps[s], f.target if s in at_once else {*f.before, *f.target}) for s, f in flights.items()}
-    flying = {**job.in_flight, **{s: f for s, f in flights.items() if s not in at_once}}
+    at_once = {unit: f for unit, f in flights.items() if job.options.needed(len(f.target)) == 0}
+    units = units_of(job.placement, ideal.maps)
+    rows = {
+        s: row_on(ideal.maps[s], f.target if unit in at_once else {*ideal.maps[s], *f.target})
+        for unit, f in flights.items()
+        for s in units[unit]
+        if ideal.maps[s]
+    }
+    flying = {**job.in_flight, **{unit: f for unit, f in flights.items() if unit not in at_once}}
     done = job.done.plus(_size(at_once, job.bytes_each))
     gone = replace(job, in_flight=flying, done=done, progressed_ms=now_ms)
     return Step(gone, ideal_state.with_rows(ideal, rows))
 
 
-def _chosen(job: Job, ideal: ZNRecord, room: int) -> dict[str, tuple[str, ...]]:
-    """The next segments to move, at most ``room``, and no more for one server than it may load at a time."""
-    # A segment in flight counts as where it goes to, so that the others' shares are right.
-    rows = {s: row_on(row, job.in_flight[s].target) if s in job.in_flight else row for s, row in ideal.maps.items()}
-    found = targets(job.placement, rows, include_consuming=job.options.include_consuming and not job.commits)
-    loading = Counter(i for f in job.in_flight.values() for i in f.added)
-    chosen: dict[str, tuple[str, ...]] = {}
-    for segment, target in moves(found, rows).items():
-        added = [i for i in target if i not in rows[segment]]
-        if len(chosen) >= room:
-            break
-        if segment in job.in_flight or (
-            job.options.batch_per_server > 0 and any(loading[i] >= job.options.batch_per_server for i in added)
-        ):
+def _chosen(job: Job, ideal: ZNRecord, room: int) -> dict[str, Flight]:
+    """The next segments to move, at most ``room``, and no more for one server than it may load at a time; of a
+    partition that moves whole all of them, where there is any room.
+    """
+    units = units_of(job.placement, ideal.maps)
+    moved = _left_to_move(job, ideal, units)
+    loading: Counter[str] = Counter()
+    for flight in job.in_flight.values():
+        loading.update(dict.fromkeys(flight.added, flight.segments))
+    at_most, count = job.options.batch_per_server, 0
+    chosen: dict[str, Flight] = {}
+    for segment, target in moved.items():
+        unit = unit_of(job.placement, segment)
+        if unit in chosen or unit in job.in_flight:
             continue
-        loading.update(added)
-        chosen[segment] = target
+        if count >= room:
+            break
+        names = units[unit]
+        flight = Flight(tuple(sorted({i for s in names for i in ideal.maps[s]})), target, len(names))
+        if at_most > 0 and any(loading[i] >= at_most for i in flight.added):
+            continue
+        loading.update(dict.fromkeys(flight.added, len(names)))
+        chosen[unit], count = flight, count + len(names)
     return chosen
 
 
-def _has_arrived(job: Job, segment: str, flight: Flight, serving: Serving) -> bool:
-    served = [i for i in flight.target if i in serving.get(segment, ())]
+def _left_to_move(job: Job, ideal: ZNRecord, units: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """{segment: its target}, where it is not yet. A partition waits as a whole for what is committed in it first."""
+    rows = dict(ideal.maps)
+    for unit, flight in job.in_flight.items():  # counts as where it goes to, so that the others' shares are right
+        rows.update({s: row_on(rows[s], flight.target) for s in units.get(unit, ())})
+    found = targets(job.placement, rows, include_consuming=job.options.include_consuming and not job.commits)
+    waits = {unit_of(job.placement, s) for s in _commits_left(job, ideal)}
+    return {s: target for s, target in moves(found, rows).items() if unit_of(job.placement, s) not in waits}
+
+
+def _has_arrived(job: Job, rows: Mapping[str, Row], flight: Flight, serving: Serving) -> bool:
+    """Do as many servers of the target as are needed serve all of these? What is switched off nobody serves."""
+    wanted = [frozenset(serving.get(s, ())) for s, row in rows.items() if set(row.values()) - {OFFLINE}]
+    served = [i for i in flight.target if all(i in found for found in wanted)]
     return len(served) >= job.options.needed(len(flight.target))
 
 
@@ -151,13 +185,13 @@ def _commits_left(job: Job, ideal: ZNRecord) -> list[str]:
 
 
 def _size(flights: Mapping[str, Flight], bytes_each: int) -> Size:
-    added = sum(len(f.added) for f in flights.values())
-    removed = sum(len(f.removed) for f in flights.values())
-    return Size(added, removed, len(flights), added * bytes_each)
+    added = sum(len(f.added) * f.segments for f in flights.values())
+    removed = sum(len(f.removed) * f.segments for f in flights.values())
+    return Size(added, removed, sum(f.segments for f in flights.values()), added * bytes_each)
 
 
 def _stalled(job: Job) -> str:
-    what = f"segment '{min(job.in_flight)}' is not served by its new servers" if job.in_flight else "nothing committed"
+    what = f"'{min(job.in_flight)}' is not served by its new servers" if job.in_flight else "nothing committed"
     return (
         f"Nothing progressed for {job.options.stalled_ms // 1000} s: {what}. Segments that were on their way are back "
         "where they were. Check the servers, then rebalance again."

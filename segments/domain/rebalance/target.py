@@ -11,6 +11,7 @@ from segments.domain.realtime.pause import stream_partition
 from segments.domain.realtime.realtime_assignment import servers_of_partition
 from segments.domain.rebalance.balance import balanced, replica_groups
 from segments.domain.segments.ideal_state import CONSUMING, OFFLINE, ONLINE
+from segments.errors import StateConflict
 
 Row = Mapping[str, str]
 
@@ -21,7 +22,8 @@ class Placement:
 
     ``servers`` hold segments that no partition ties to its servers, in ``replicas`` groups when ``is_grouped``.
     ``consuming``: the servers of partitions in the table's order; ``by_partition``: committed segments stay with those
-    that consume their partition. ``topics``: how many streams the table has.
+    that consume their partition. ``topics``: how many streams the table has. ``whole_partitions``: rows decide about
+    one another, so all segments of a partition move at once, also the one that consumes.
     """
 
     table: str
@@ -31,6 +33,7 @@ class Placement:
     by_partition: bool = False
     is_grouped: bool = False
     topics: int = 1
+    whole_partitions: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """As a document."""
@@ -47,11 +50,14 @@ def targets(placement: Placement, rows: Mapping[str, Row], *, include_consuming:
     """{segment: the servers that should hold it}, of every segment that may be moved.
 
     Not among them: what consumes (unless ``include_consuming``), and what is switched off or has no server at all.
-    StateConflict when partitions need more servers than there are.
+    StateConflict when partitions need more servers than there are, or one that moves whole is switched off in part.
     """
     tied: dict[str, tuple[str, ...]] = {}
     free: dict[str, Row] = {}
     for segment, row in rows.items():
+        if placement.whole_partitions and row and is_llc_name(segment):
+            tied[segment] = _of_whole(placement, segment, row)
+            continue
         if not row or OFFLINE in row.values():
             continue
         is_consuming = CONSUMING in row.values()
@@ -75,8 +81,19 @@ def moves(targets: Mapping[str, tuple[str, ...]], rows: Mapping[str, Row]) -> di
 
 def row_on(row: Row, servers: Iterable[str]) -> dict[str, str]:
     """The row with exactly these servers: those that are there keep their state, new ones get that of the others."""
-    state = CONSUMING if CONSUMING in row.values() else ONLINE
+    state = next((s for s in (CONSUMING, ONLINE) if s in row.values()), OFFLINE if row else ONLINE)
     return {server: row.get(server, state) for server in sorted(servers)}
+
+
+def _of_whole(placement: Placement, segment: str, row: Row) -> tuple[str, ...]:
+    """Also of a segment that is switched off everywhere: where the newest segment of a partition is, the next comes."""
+    target, states = _of_partition(placement, segment), set(row.values())
+    if OFFLINE in states and len(states) > 1 and set(target) != set(row):
+        raise StateConflict(
+            f"Segment '{segment}' is switched off on some of its servers, so its partition can not move whole.",
+            remedy="Repair the table's consumption, then rebalance.",
+        )
+    return target
 
 
 def _of_partition(placement: Placement, segment: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What a table in which a primary key has one row refuses, as use case and over REST: to part or replace its rows."""
+"""What a table in which a primary key has one row does whole and what it refuses, as use case and over REST."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from segments import wiring
-from segments.domain.rebalance.options import Options
+from segments.clusters.embedded.rebalance.jobs import advance
+from segments.domain.segments.ideal_state import with_rows
 from segments.domain.tables.schema import parse_schema
 from segments.domain.tables.table_config import parse_table_config
-from segments.errors import InvalidInput, StateConflict
+from segments.errors import InvalidInput
 from segments.segmentfile.packed.tar import write_tar
 from segments.segmentfile.writer import build_segment
-from segments.services.rebalance import rebalance
 from segments.services.replacement import protocol
 from segments.services.segments.uploads import upload_tar
 from segments.services.tables import schemas
 from segments.store import paths
 from segments.store.records.instances import join
+from segments.store.update import update_record
 from tests.api.cluster import basic
 from tests.services.realtime_world import ANN, SCHEMA, TABLE, RealtimeWorld, config_of
 
@@ -69,18 +70,29 @@ def tar_of(folder: Path) -> Path:
     return folder / "pushed.tar.gz"
 
 
-def test_its_segments_are_not_parted_by_a_rebalance(world: RealtimeWorld, client: Client) -> None:
+def test_a_rebalance_moves_its_partitions_whole_with_what_they_consume(world: RealtimeWorld, client: Client) -> None:
     before = world.ideal.maps
     join(world.memory, "Server_s_8100", "s", 8100, ["DefaultTenant_REALTIME"])
-    sentence = "would move one by one, but all segments of a partition stay together"
-    with pytest.raises(StateConflict, match=sentence):
-        rebalance.preview(world.ctx, TABLE, Options(include_consuming=True))
-    with pytest.raises(StateConflict, match=sentence):
-        rebalance.start(world.ctx, TABLE, Options(include_consuming=True), actor=ANN)
-    for more in ("", "&dryRun=true", "&downtime=true"):
-        answer = client.post(f"/tables/t/rebalance?type=REALTIME&includeConsuming=true{more}")
-        refused(answer, 409, sentence)
+    answer = client.post("/tables/t/rebalance?type=REALTIME&dryRun=true&preChecks=true").json()
+    assert answer["rebalanceSummaryResult"]["segmentInfo"]["totalSegmentsToBeMoved"] >= 1
+    assert "each partition moves whole" in answer["preChecksResult"]["replicaGroupsInfo"]["message"]
     assert world.ideal.maps == before
+    assert client.post("/tables/t/rebalance?type=REALTIME").status_code == 200
+    advance(world.ctx, TABLE)
+    moved = [s for s, row in world.ideal.maps.items() if row != before[s]]
+    assert moved
+    assert all(set(before[s]) < set(world.ideal.maps[s]) for s in moved)
+
+
+def test_a_rebalance_is_refused_where_a_partition_is_switched_off_in_part(world: RealtimeWorld, client: Client) -> None:
+    (segment, *_), join_as = sorted(world.ideal.maps), "Server_s_8100"
+    join(world.memory, join_as, "s", 8100, ["DefaultTenant_REALTIME"])
+    row = {"Server_s_8098": "OFFLINE", "Server_s_8099": "CONSUMING"}
+    update_record(world.memory, paths.ideal_state(TABLE.typed), lambda _: with_rows(world.ideal, {segment: row}))
+    for more in ("", "&dryRun=true", "&downtime=true"):
+        answer = client.post(f"/tables/t/rebalance?type=REALTIME{more}")
+        refused(answer, 409, "switched off on some of its servers, so its partition can not move whole")
+    assert world.ideal.maps[segment] == row
 
 
 def test_its_segments_are_not_replaced(world: RealtimeWorld, client: Client) -> None:

@@ -187,5 +187,6 @@ def newest(ctx: Context, table: TableName) -> Progress | None:
 def _progress(ctx: Context, table: TableName, job: Job) -> Progress:
     if not job.in_flight:
         return progress_of(job, 0, ctx.clock())
-    waiting = sum(map(len, waiting_for(job, observe(ctx, table).serving).values()))
+    seen = observe(ctx, table)
+    waiting = sum(map(len, waiting_for(job, seen.ideal, seen.serving).values()))
     return progress_of(job, waiting, ctx.clock())

@@ -92,4 +92,5 @@ def placement(ctx: Context, config: TableConfig) -> Placement:
         by_partition=by_partition,
         is_grouped=selector.lower() in ("replicagroup", "strictreplicagroup"),
         topics=len(check_realtime(config)) if is_realtime else 1,
+        whole_partitions=is_realtime and is_keyed(config),
     )

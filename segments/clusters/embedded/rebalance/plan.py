@@ -14,7 +14,6 @@ from segments.domain.rebalance.data_loss import risks
 from segments.domain.rebalance.options import Options
 from segments.domain.rebalance.target import Placement, moves, targets
 from segments.domain.segments.ideal_state import CONSUMING
-from segments.domain.tables.keyed_tables import is_keyed
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import StateConflict
 from segments.names import TableName
@@ -47,7 +46,6 @@ def make_plan(ctx: Context, table: TableName, options: Options) -> Planned:
     where = placement(ctx, config)
     asked = options.include_consuming or options.force_commit
     moved = moves(targets(where, seen.ideal.maps, include_consuming=asked), seen.ideal.maps)
-    _check_may_part(config, moved)
     _check_alive(seen, moved)
     records = read_records(ctx, table, list(moved))
     sizes = {s: m.size_bytes or 0 for s, m in records.items()}
@@ -61,16 +59,6 @@ def make_plan(ctx: Context, table: TableName, options: Options) -> Planned:
     commits = tuple(sorted(is_consuming)) if options.force_commit else ()
     checked = replace(plan, checks=_checks(config, where, options, plan), refusal=_refusal(lost), at_risk=tuple(lost))
     return Planned(seen, config, where, checked, commits)
-
-
-def _check_may_part(config: TableConfig, moved: Mapping[str, Sequence[str]]) -> None:
-    """A partition that is half on one server and half on another has no server that knows all rows of its keys."""
-    if moved and is_keyed(config):
-        raise StateConflict(
-            f"{counted(len(moved), 'segment')} of upsert or dedup table '{config.table}' would move one by one, but "
-            "all segments of a partition stay together.",
-            remedy="They stay where they are; a server that was lost is replaced by one with its name.",
-        )
 
 
 def _check_alive(seen: Observed, moved: Mapping[str, Sequence[str]]) -> None:
@@ -115,6 +103,8 @@ def _checks(config: TableConfig, where: Placement, options: Options, plan: Plan)
         if where.is_grouped
         else "The table has no replica groups"
     )
+    if where.whole_partitions:
+        groups += "; each partition moves whole, with what it consumes"
     return (
         Check("rebalanceConfigOptions", "WARN" if warnings else "PASS", text),
         Check("replicaGroupsInfo", "PASS", groups),
