@@ -99,3 +99,28 @@ def test_a_prefix_is_the_shortest_one_with_so_many_rows(flags: list[bool], wante
     size = mask.prefix_with(wanted)
     assert mask.first(size).count == min(wanted, mask.count)
     assert size == len(mask) or mask.first(max(size - 1, 0)).count == max(wanted - 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("values", "least", "greatest"),
+    [
+        ([float("nan"), 2.0, -3.0, 9.0], -3.0, 2.0),
+        ([float("-inf"), float("inf"), 1.0, 9.0], float("-inf"), float("inf")),
+        ([float("inf"), float("inf"), float("inf"), 1.0], float("inf"), float("inf")),
+        ([-0.5, 0.0, 0.25, -9.0], -0.5, 0.25),
+    ],
+)
+def test_extremes_are_those_of_the_rows_that_count(values: list[float], least: float, greatest: float) -> None:
+    masks = ManyMasks([RowMask(np.array([True, True, True, False]))], [4])
+    column = {"a": pa.chunked_array([pa.array(values)])}
+    found = groups.group_counting(column, masks, [], [("min", "a"), ("max", "a")])
+    assert found.to_pylist() == [{"p0": least, "p1": greatest}]
+
+
+@given(flags=st.lists(st.booleans(), min_size=1, max_size=60), wanted=st.integers(0, 9))
+def test_the_first_rows_of_a_segment_keep_their_doc_ids(flags: list[bool], wanted: int) -> None:
+    rows = pa.table({"a": pa.array(range(len(flags)), pa.int64())})
+    found = SegmentRows("s", "h", rows, valid=RowMask(np.array(flags))).first(wanted)
+    kept = found.rows.column("a").to_numpy()[found.valid.flags if found.valid is not None else slice(None)]
+    assert kept.tolist() == [n for n, flag in enumerate(flags) if flag][:wanted]
+    assert found.rows.num_rows == 0 or found.rows.column("a")[0].as_py() == found.first_doc

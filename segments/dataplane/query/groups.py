@@ -12,12 +12,17 @@ import pyarrow.compute as pc
 from segments.dataplane.query.plan import Ordering
 from segments.dataplane.query.row_mask import ManyMasks
 
-#: Rows that are added up at once: values and weights stay in the processor's nearest cache.
+#: Rows that are worked on at once: they stay in the processor's nearest cache, and NumPy starts no threads for so few.
 _BLOCK: Final = 8_192
 #: Share of rows that count up to which a copy of them costs less than passing over the others.
 _FEW: Final = 0.75
 _DOCS: Final = "docs"
 _WHOLE: Final[dict[str, Any]] = {"sum": pc.sum, "min": pc.min, "max": pc.max}
+#: What passes over NaN, and what every number is better than.
+_EXTREMES: Final[dict[str, tuple[Any, float]]] = {
+    "min": (np.fmin.reduce, float("inf")),
+    "max": (np.fmax.reduce, float("-inf")),
+}
 
 
 def group(table: pa.Table, keys: Sequence[str], parts: Sequence[tuple[str, str]]) -> pa.Table:
@@ -67,6 +72,10 @@ def _over(function: str, column: Any, masks: ManyMasks) -> Any:
         total = _weighed(column, masks)
         if np.isfinite(total):
             return pa.scalar(total, pa.float64())
+    if masks.count and function in _EXTREMES:
+        extreme = _extreme(function, column, masks)
+        if np.isfinite(extreme):
+            return pa.scalar(extreme, pa.float64())
     few = masks.count < _FEW * len(masks.flags)
     return _WHOLE[function](column.filter(pa.array(masks.flags)) if few else masks.nulled(column))
 
@@ -86,6 +95,26 @@ def _weighed(column: Any, masks: ManyMasks) -> float:
                 total += float(np.dot(block, own))
             start += len(values)
     return total
+
+
+def _extreme(function: str, column: Any, masks: ManyMasks) -> float:
+    """min or max of the rows that count, the bits of the others replaced by those of an infinity: that does not depend
+    on guesses of the processor. Not finite when no row that counts holds a finite number.
+    """
+    reduce, worst = _EXTREMES[function]
+    bits, start, best = np.array([worst]).view(np.int64)[0], 0, worst
+    picks, block = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
+    for chunk in column.chunks:
+        values = chunk.to_numpy().view(np.int64)
+        for at in range(0, len(values), _BLOCK):
+            own = values[at : at + _BLOCK]
+            pick, found = picks[: len(own)], block[: len(own)]
+            np.negative(masks.flags[start + at : start + at + len(own)].view(np.int8), out=pick, dtype=np.int64)
+            np.bitwise_and(np.bitwise_xor(own, bits, out=found), pick, out=found)
+            np.bitwise_xor(found, bits, out=found)
+            best = float(reduce(found.view(np.float64), initial=best))
+        start += len(values)
+    return best
 
 
 def ordered(table: pa.Table, order: Sequence[tuple[Any, Ordering]], limit: int, offset: int) -> pa.Table:

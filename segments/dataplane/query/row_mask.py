@@ -30,6 +30,11 @@ class RowMask:
         """Rows that count."""
         return int(np.count_nonzero(self.flags))
 
+    @cached_property
+    def begins(self) -> int:
+        """The first row that counts; 0 when none does."""
+        return int(self.flags.argmax()) if len(self) else 0
+
     @property
     def ones(self) -> Any:
         """The same as an Arrow array of bytes, not copied: DuckDB compares those faster than it reads bits."""
@@ -37,7 +42,7 @@ class RowMask:
 
     def prefix_with(self, rows: int) -> int:
         """How many of the first rows have so many that count; all when there are no so many."""
-        start, size = 0, max(2 * rows, _SHORTEST)
+        start, size = self.begins, max(2 * rows, _SHORTEST)
         while start < len(self):
             here = np.flatnonzero(self.flags[start : start + size])
             if len(here) >= rows:
@@ -47,7 +52,11 @@ class RowMask:
 
     def first(self, rows: int) -> RowMask:
         """Of so many of the first rows."""
-        return self if rows >= len(self) else RowMask(self.flags[:rows])
+        return self.between(0, rows)
+
+    def between(self, start: int, stop: int) -> RowMask:
+        """Of these rows."""
+        return self if start == 0 and stop >= len(self) else RowMask(self.flags[start:stop])
 
 
 class ManyMasks:

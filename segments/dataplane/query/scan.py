@@ -32,7 +32,8 @@ class SegmentRows:
 
     ``num_docs`` is needed when the plan reads no column (``rows`` has no rows then); otherwise it may be left out.
     ``is_growing``: a consuming segment; the rows are those of one moment. ``is_tail``: rows that were read behind the
-    segment's end. ``valid``: which rows count, None: all; the others are as if they were not there.
+    segment's end. ``valid``: which rows count, None: all; the others are as if they were not there. ``first_doc``: the
+    docId of the first row.
     """
 
     name: str
@@ -42,6 +43,7 @@ class SegmentRows:
     is_growing: bool = False
     is_tail: bool = False
     valid: RowMask | None = None
+    first_doc: int = 0
 
     def __post_init__(self) -> None:
         if self.num_docs < 0 or self.rows.num_columns:
@@ -53,11 +55,15 @@ class SegmentRows:
         return self.num_docs if self.valid is None else self.valid.count
 
     def first(self, rows: int) -> SegmentRows:
-        """As many of the first rows as have so many that count."""
+        """As many of the first rows as have so many that count, from the first one that does."""
         valid = self.valid
-        size = min(rows if valid is None else valid.prefix_with(rows), self.num_docs)
-        cut = self.rows.slice(0, size) if self.rows.num_columns else self.rows
-        return SegmentRows(self.name, self.host, cut, size, valid=None if valid is None else valid.first(size))
+        start = 0 if valid is None else valid.begins
+        stop = min(rows if valid is None else valid.prefix_with(rows), self.num_docs)
+        size = max(0, stop - start)
+        cut = self.rows.slice(start, size) if self.rows.num_columns else self.rows
+        kept = None if valid is None else valid.between(start, stop)
+        kept = kept if kept is not None and kept.count < size else None
+        return SegmentRows(self.name, self.host, cut, size, valid=kept, first_doc=start)
 
 
 def is_masked(segments: Sequence[SegmentRows]) -> bool:
@@ -78,7 +84,7 @@ def scan_table(plan: QueryPlan, segments: Sequence[SegmentRows], *, number_segme
             case "$hostName":
                 columns[f"c{position}"] = _per_segment([s.host for s in segments], sizes)
             case "$docId":
-                ids = [np.arange(n, dtype=np.int32) for n in sizes]
+                ids = [np.arange(s.first_doc, s.first_doc + s.num_docs, dtype=np.int32) for s in segments]
                 columns[f"c{position}"] = pa.chunked_array([pa.array(i) for i in ids], pa.int32())
             case _ if (column := null_of(name)) is not None:
                 columns[f"c{position}"] = _nulls(plan, name, plan.fields[column], segments)
