@@ -35,7 +35,7 @@ from segments.domain.replacement.lineage import Lineage
 from segments.domain.segments.ideal_state import CONSUMING, ERROR, OFFLINE, ONLINE, serving
 from segments.domain.tables import schema as schemas
 from segments.domain.tables import table_config as configs
-from segments.domain.tables.keyed_tables import is_upsert
+from segments.domain.tables.keyed_tables import is_keyed
 from segments.domain.tables.schema import Schema
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import Conflict, PinotAdminError
@@ -214,7 +214,7 @@ def build_routing(seen: Observed, hosting: Hosting, first_loads: Collection[str]
     visible = seen.lineage.visible(hosting.shown)
     growing = hosting.growing
     behind = Behind()
-    if seen.config is not None and is_upsert(seen.config):
+    if seen.config is not None and is_keyed(seen.config):
         holders = {s: [ref.instance for ref in refs] for s, refs in hosting.replicas.items()}
         reported = [s for s in visible if s not in left_out]
         behind = read_behind(reported, growing, holders, seen.ideal, seen.view)

@@ -1,4 +1,4 @@
-"""Upsert tables: all segments of a partition are read from one server, because its masks fit only one another."""
+"""Upsert and dedup tables: all segments of a partition are read from one server: its masks fit only one another."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 
 from segments.dataplane.broker.routing import Routing, ServerRef
 from segments.domain.realtime.llc_name import partition_stem
-from segments.domain.tables.keyed_tables import is_upsert
+from segments.domain.tables.keyed_tables import is_keyed
 
 Replicas = Mapping[str, tuple[ServerRef, ...]]
 
 
 def is_strict(routing: Routing) -> bool:
     """Have this table's partitions to be read whole?"""
-    return routing.config is not None and is_upsert(routing.config)
+    return routing.config is not None and is_keyed(routing.config)
 
 
 def narrowed(routing: Routing, replicas: Replicas) -> Replicas:

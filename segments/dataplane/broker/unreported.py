@@ -1,4 +1,4 @@
-"""Segments of upsert tables that a server reads behind the ones it reports.
+"""Segments of upsert and dedup tables that a server reads behind the ones it reports.
 
 All of a partition is read from one server. While a commit goes on, a server that has the whole partition may not report
 the next segment yet, whose rows it shows behind the last one that it reports; another server that lacks older segments

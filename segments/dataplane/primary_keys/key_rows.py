@@ -74,6 +74,13 @@ def sortable(column: Any) -> NDArray[np.int64]:
     return bits ^ ((bits >> 63) & np.int64(2**63 - 1))
 
 
+def first_of_each(rows: KeyRows) -> NDArray[np.int64]:
+    """The positions of the first row of each key."""
+    order = np.lexsort((rows.keys.low, rows.keys.high))
+    keys = rows.keys.take(order)
+    return order[np.concatenate([[True], ~_are_next_alike(keys)])[: len(order)]]
+
+
 def last_of_each(rows: KeyRows) -> NDArray[np.int64]:
     """The positions of the rows that count, one of each key: of those with the greatest value the last."""
     low = np.sort(rows.keys.low)
@@ -86,8 +93,13 @@ def last_of_each(rows: KeyRows) -> NDArray[np.int64]:
 def ends_of_groups(keys: Hashes) -> NDArray[np.bool_]:
     """Of sorted keys: is the row the last of its key?"""
     ends = np.ones(len(keys), np.bool_)
-    ends[:-1] = (keys.low[1:] != keys.low[:-1]) | (keys.high[1:] != keys.high[:-1])
+    ends[:-1] = ~_are_next_alike(keys)
     return ends
+
+
+def _are_next_alike(keys: Hashes) -> NDArray[np.bool_]:
+    alike: NDArray[np.bool_] = (keys.low[1:] == keys.low[:-1]) & (keys.high[1:] == keys.high[:-1])
+    return alike
 
 
 def _truths(column: Any) -> NDArray[np.bool_]:

@@ -1,13 +1,13 @@
 """The primary keys of one partition of a table on this server: which row of each counts, in which segment.
 
-The row that counts is the one with the greatest comparison value, of equal ones the latest in the stream. That is a
-function of the rows that are here: segments may be loaded, replaced and removed in any order. Nothing here locks; the
-table's lock is held by whoever calls.
+The row that counts is the one with the greatest comparison value, of equal ones the latest in the stream; of dedup
+tables the first. That is a function of the rows that are here: segments may be loaded, replaced and removed in any
+order. Nothing here locks; the table's lock is held by whoever calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from segments.dataplane.primary_keys.holder import Holder, Mask, ReadColumns
 from segments.dataplane.primary_keys.key_hashes import Hashes
-from segments.dataplane.primary_keys.key_rows import KeyReader, KeyRows, last_of_each
+from segments.dataplane.primary_keys.key_rows import KeyReader, KeyRows, first_of_each, last_of_each
 from segments.dataplane.primary_keys.key_table import NOWHERE, KeyTable, Places
 from segments.dataplane.primary_keys.time_limits import lowered
 from segments.dataplane.query.row_mask import RowMask
@@ -23,11 +23,13 @@ from segments.dataplane.query.row_mask import RowMask
 
 class PartitionKeys:
     """``segments`` are the segments whose rows count, by name; ``dropped`` those that only queries planned before
-    their removal still read. ``largest``: the greatest comparison value that ever came.
+    their removal still read. ``largest``: the greatest comparison value that ever came. ``first_counts``: of each key
+    the first row; nothing is compared.
     """
 
-    def __init__(self, reader: KeyReader) -> None:
-        self._reader = reader
+    def __init__(self, reader: KeyReader, *, first_counts: bool = False) -> None:
+        self._reader, self._first_counts = reader, first_counts
+        self._of_each = first_of_each if first_counts else last_of_each
         self.is_real = reader.is_real
         self.largest = -(2**63)
         self._forgotten_below: int | None = None
@@ -151,16 +153,16 @@ class PartitionKeys:
         self._by_number.pop(holder.number, None)
 
     def _take(self, holder: Holder, rows: KeyRows, docs: NDArray[np.int64]) -> None:
-        """Rows of a segment: those that are the latest of their keys take over."""
+        """Rows of a segment: those that count for their keys take over."""
         if not len(rows):
             return
         self.largest = max(self.largest, int(rows.values.max()))
-        last = last_of_each(rows)
-        rows, docs = rows.take(last), docs[last]
+        own = self._of_each(rows)
+        rows, docs = rows.take(own), docs[own]
         places = self.table.find(rows.keys)
         is_new = places == NOWHERE
         wins = np.flatnonzero(~is_new)
-        wins = wins[self._is_later(holder, docs[wins], rows.values[wins], places[wins])]
+        wins = wins[self._is_better(holder, docs[wins], rows.values[wins], places[wins])]
         self._hide(places[wins])
         self._put(holder, places[wins], rows.values[wins], docs[wins])
         fresh = np.flatnonzero(is_new)
@@ -168,7 +170,7 @@ class PartitionKeys:
         shown = np.concatenate([wins, fresh])
         holder.show(docs[shown], ~rows.deletes[shown])
 
-    def _is_later(self, holder: Holder, docs: Any, values: Any, places: Places) -> Mask:
+    def _is_better(self, holder: Holder, docs: Any, values: Any, places: Places) -> Mask:
         """Does each row count more than the one at its key's place?"""
         table, held = self.table, self.table.holders[places]
         is_same = held == holder.number
@@ -178,6 +180,9 @@ class PartitionKeys:
             docs >= table.docs[places],
             (order < holder.order) | ((order == holder.order) & (held <= holder.number)),
         )
+        if self._first_counts:
+            is_ahead: Mask = ~is_behind
+            return is_ahead
         found: Mask = (values > table.values[places]) | ((values == table.values[places]) & is_behind)
         return found
 
@@ -229,14 +234,14 @@ class PartitionKeys:
         for holder in sorted(dropped, key=lambda h: (h.order, h.number)):
             masks[holder.name] = np.zeros(holder.rows, np.bool_)
         read = [self._read(h) for h in dropped]
-        best = _LatestOf(dropped, read)
+        best = _BestOf(dropped, read, self._of_each)
         places = self.table.find(best.rows.keys)
         is_known = np.flatnonzero(places != NOWHERE)
-        is_later = np.ones(len(best.rows), np.bool_)
+        is_better = np.ones(len(best.rows), np.bool_)
         for at, holder in enumerate(dropped):
             mine = is_known[best.holders[is_known] == at]
-            is_later[mine] = self._is_later(holder, best.docs[mine], best.rows.values[mine], places[mine])
-        beaten = places[is_later & (places != NOWHERE)]
+            is_better[mine] = self._is_better(holder, best.docs[mine], best.rows.values[mine], places[mine])
+        beaten = places[is_better & (places != NOWHERE)]
         held, docs = self.table.holders[beaten], self.table.docs[beaten]
         for number in np.unique(held):
             name = self._by_number[int(number)].name
@@ -246,21 +251,23 @@ class PartitionKeys:
                 mask[hidden[hidden < len(mask)]] = False
                 masks[name] = mask
         for at, holder in enumerate(dropped):
-            mine = np.flatnonzero(is_later & (best.holders == at))
+            mine = np.flatnonzero(is_better & (best.holders == at))
             masks[holder.name][best.docs[mine]] = ~best.rows.deletes[mine]
 
 
-class _LatestOf:
+class _BestOf:
     """Of the rows of several segments the one of each key that counts: ``holders`` are positions in the list."""
 
-    def __init__(self, holders: list[Holder], read: list[KeyRows]) -> None:
+    def __init__(
+        self, holders: list[Holder], read: list[KeyRows], of_each: Callable[[KeyRows], NDArray[np.int64]]
+    ) -> None:
         in_order = sorted(range(len(holders)), key=lambda i: (holders[i].order, holders[i].number))
         rows = KeyRows(
             Hashes(*(np.concatenate([getattr(read[i].keys, half) for i in in_order]) for half in ("high", "low"))),
             np.concatenate([read[i].values for i in in_order]),
             np.concatenate([read[i].deletes for i in in_order]),
         )
-        last = last_of_each(rows)
-        self.rows = rows.take(last)
-        self.holders = np.repeat(in_order, [len(read[i]) for i in in_order])[last]
-        self.docs = np.concatenate([np.arange(len(read[i])) for i in in_order])[last]
+        own = of_each(rows)
+        self.rows = rows.take(own)
+        self.holders = np.repeat(in_order, [len(read[i]) for i in in_order])[own]
+        self.docs = np.concatenate([np.arange(len(read[i])) for i in in_order])[own]

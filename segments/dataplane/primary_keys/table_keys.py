@@ -46,7 +46,9 @@ class TableKeys:
         self.rules, self.schema = rules, schema
         self.lock = threading.RLock()
         self._reader = KeyReader(rules, schema)
-        self._partitions: dict[int, PartitionKeys] = defaultdict(lambda: PartitionKeys(self._reader))
+        self._partitions: dict[int, PartitionKeys] = defaultdict(
+            lambda: PartitionKeys(self._reader, first_counts=rules.first_counts)
+        )
 
     def read(self, rows: pa.Table, count: int) -> KeyRows:
         """The keys of rows: the part of the work that needs no lock."""

@@ -40,8 +40,15 @@ class KeyRules:
 
     @property
     def masks_rows(self) -> bool:
-        """Do segments have rows that queries do not see?"""
-        return self.mode != "DEDUP"
+        """May segments have rows that queries do not see? Repeated keys of dedup do not come in, unless a segment that
+        had them was lost; with a TTL a key may come again.
+        """
+        return self.mode != "DEDUP" or self.ttl <= 0
+
+    @property
+    def first_counts(self) -> bool:
+        """Is it the first row of a key that queries see, not the one with the greatest comparison value?"""
+        return self.mode == "DEDUP" and self.ttl <= 0
 
     @property
     def depends_on_rows(self) -> bool:

@@ -189,3 +189,20 @@ def with_mode_always(config: ZNRecord) -> ZNRecord:
     ingestion = json.loads(config.simple["ingestionConfig"])
     ingestion["streamIngestionConfig"]["disasterRecoveryMode"] = ALWAYS
     return config.with_simple(ingestionConfig=json.dumps(ingestion))
+
+
+def test_a_key_that_was_repeated_while_its_segment_was_lost_shows_its_first_row_once_that_is_read_again(
+    world: KeyedWorld,
+) -> None:
+    chain = committed(world, DEDUP, *((f"k{n}", 1, n, False) for n in range(20)))
+    lose(world, chain[0])
+    broker = world.start_broker()
+    # Nobody knows the first ten keys any more.
+    world.put(*((f"k{n}", 1, 100 + n, False) for n in range(5, 25)))
+    poll(lambda: all(sum(world.rows_of(n).values()) == 20 for n in (1, 2)), 15, "repeated keys that came in")
+    allow(world, chain[0], "a person")
+    back(world, chain[0])
+    world.shows(broker, sorted([f"k{n}", n if n < 20 else 100 + n] for n in range(25)))
+    assert rows_of(broker, "SET skipUpsert=true; select count(*) from r") == [[30]]
+    world.put(*((f"k{n}", 1, 200 + n, False) for n in range(26)))
+    world.shows(broker, sorted([f"k{n}", n if n < 20 else 100 + n if n < 25 else 200 + n] for n in range(26)))

@@ -93,6 +93,6 @@ class PrimaryKeys(Collector):
             keys = self._keys.known(table)
             for partition, count in sorted(keys.counts().items()) if keys is not None else ():
                 if shown < _MOST_PARTITIONS and keys is not None:
-                    (upsert if keys.rules.masks_rows else dedup).add_metric([table, str(partition)], count)
+                    (upsert if keys.rules.mode != "DEDUP" else dedup).add_metric([table, str(partition)], count)
                     shown += 1
         yield from (upsert, dedup)
