@@ -41,6 +41,11 @@ FULL = {"upsertConfig": {"mode": "FULL"}}
 DEDUP = {"dedupConfig": {"dedupEnabled": True}}
 
 
+def nullable(**keys: Any) -> dict[str, Any]:
+    """The same with null handling."""
+    return {**upsert(**keys), "tableIndexConfig": {"nullHandlingEnabled": True}}
+
+
 def upsert(**keys: Any) -> dict[str, Any]:
     """An upsertConfig of mode FULL, or as given."""
     return {"upsertConfig": {"mode": "FULL", **keys}}
@@ -65,7 +70,10 @@ def partial(**keys: Any) -> dict[str, Any]:
         (upsert(mode="SOME"), "upsertConfig.mode"),
         (upsert(hashFunction="SHA"), "hashFunction"),
         (upsert(comparisonColumns=["nope"]), "comparison column does not exist"),
-        (upsert(comparisonColumns=["ts", "n"]), "compares by one"),
+        (upsert(comparisonColumns=["ts", "n"]), "Null handling must be enabled for upsert tables with several"),
+        (nullable(comparisonColumns=["ts", "n", "ts"]), "has 3 comparison columns; each takes memory"),
+        (nullable(comparisonColumns=["ts", "note"]), "numeric type"),
+        (nullable(comparisonColumns=["ts", "n"], metadataTTL=5), "does not work with multiple comparison columns"),
         (upsert(comparisonColumns=["note"]), "numeric type"),
         (upsert(deleteRecordColumn="nope"), "specified in deleteRecordColumn does not exist"),
         (upsert(deleteRecordColumn="tags"), "must be a single-valued column"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,15 +12,19 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from segments.dataplane.primary_keys.key_hashes import Hashes, hash_rows
+from segments.dataplane.primary_keys.order_of_values import NOTHING, sort_keys
+from segments.dataplane.query.nulls import PREFIX
 from segments.dataplane.query.scan import default_values, stored_type
 from segments.domain.tables.keyed_tables import KeyRules
 from segments.domain.tables.schema import Schema
+from segments.segmentfile.columns.transform import Mask
 
 
 @dataclass(frozen=True)
 class KeyRows:
     """Rows in order: ``keys``; ``values``, of which the greatest counts, as integers that sort as the column's values
-    do; ``deletes``: the row deletes its key.
+    do, with several comparison columns as rows of such integers (``order_of_values``); ``deletes``: the row deletes its
+    key.
     """
 
     keys: Hashes
@@ -40,8 +44,14 @@ class KeyReader:
 
     def __init__(self, rules: KeyRules, schema: Schema) -> None:
         self._rules, self._schema = rules, schema
-        named = [*rules.columns, rules.comparison, rules.delete_column]
+        nulls = [PREFIX + name for name in rules.compared] if rules.compares_several else []
+        named = [*rules.columns, *rules.compared, rules.delete_column, *nulls]
         self.columns: tuple[str, ...] = tuple(dict.fromkeys(c for c in named if c is not None))
+
+    @property
+    def width(self) -> int:
+        """How many values a row is compared by."""
+        return max(1, len(self._rules.compared))
 
     @property
     def is_real(self) -> bool:
@@ -49,15 +59,28 @@ class KeyReader:
         name = self._rules.comparison
         return name is not None and self._schema.by_name[name].stored_type in ("FLOAT", "DOUBLE")
 
-    def read(self, rows: pa.Table, count: int) -> KeyRows:
-        """``rows`` has ``columns`` in stored types; one that it lacks holds its default null value."""
+    def read(self, rows: pa.Table, count: int, masks: Mapping[str, Mask] | None = None) -> KeyRows:
+        """``rows`` has ``columns`` in stored types; one that it lacks holds its default null value. ``masks``: which of
+        its values are null, None: that is in ``rows``, too.
+        """
         keys = hash_rows([self._column(rows, name, count) for name in self._rules.columns], count)
         comparison, delete = self._rules.comparison, self._rules.delete_column
         return KeyRows(
             keys,
-            sortable(self._column(rows, comparison, count)) if comparison else np.zeros(count, np.int64),
+            self._several(rows, count, masks)
+            if self._rules.compares_several
+            else sortable(self._column(rows, comparison, count))
+            if comparison
+            else np.zeros(count, np.int64),
             _truths(self._column(rows, delete, count)) if delete else np.zeros(count, np.bool_),
         )
+
+    def _several(self, rows: pa.Table, count: int, masks: Mapping[str, Mask] | None) -> NDArray[np.int64]:
+        found = np.empty((count, self.width), np.int64)
+        for at, name in enumerate(self._rules.compared):
+            values = np.maximum(sortable(self._column(rows, name, count)), np.int64(NOTHING + 1))
+            found[:, at] = np.where(_nulls(rows, name, count, masks), np.int64(NOTHING), values)
+        return found
 
     def _column(self, rows: pa.Table, name: str, count: int) -> Any:
         spec = self._schema.by_name[name]
@@ -74,6 +97,16 @@ def sortable(column: Any) -> NDArray[np.int64]:
     return bits ^ ((bits >> 63) & np.int64(2**63 - 1))
 
 
+def numbers_of(values: NDArray[np.int64], kind: np.dtype[Any]) -> NDArray[Any]:
+    """What ``sortable`` made these of."""
+    if kind.kind != "f":
+        whole: NDArray[Any] = values.astype(kind)
+        return whole
+    bits = values ^ ((values >> 63) & np.int64(2**63 - 1))
+    real: NDArray[Any] = bits.view(np.float64).astype(kind)
+    return real
+
+
 def first_of_each(rows: KeyRows) -> NDArray[np.int64]:
     """The positions of the first row of each key."""
     order = np.lexsort((rows.keys.low, rows.keys.high))
@@ -86,7 +119,7 @@ def last_of_each(rows: KeyRows) -> NDArray[np.int64]:
     low = np.sort(rows.keys.low)
     if not (low[1:] == low[:-1]).any():
         return np.arange(len(rows))
-    order = np.lexsort((rows.values, rows.keys.low, rows.keys.high))
+    order = np.lexsort((*sort_keys(rows.values), rows.keys.low, rows.keys.high))
     return order[ends_of_groups(rows.keys.take(order))]
 
 
@@ -100,6 +133,17 @@ def ends_of_groups(keys: Hashes) -> NDArray[np.bool_]:
 def _are_next_alike(keys: Hashes) -> NDArray[np.bool_]:
     alike: NDArray[np.bool_] = (keys.low[1:] == keys.low[:-1]) & (keys.high[1:] == keys.high[:-1])
     return alike
+
+
+def _nulls(rows: pa.Table, name: str, count: int, masks: Mapping[str, Mask] | None) -> Mask:
+    if name not in rows.column_names:
+        return np.ones(count, np.bool_)
+    if masks is not None:
+        return masks.get(name, np.zeros(count, np.bool_))
+    if PREFIX + name not in rows.column_names:
+        return np.zeros(count, np.bool_)
+    found: Mask = _plain(rows.column(PREFIX + name)).to_numpy(zero_copy_only=False).astype(np.bool_)
+    return found
 
 
 def _truths(column: Any) -> NDArray[np.bool_]:

@@ -26,17 +26,19 @@ NOWHERE: Final = -1
 
 class KeyTable:
     """``holders`` and ``docs`` say where a key's row is, ``values`` its comparison value; by place, as ``find`` and
-    ``put`` give them. A place is good until the next ``put``.
+    ``put`` give them. A place is good until the next ``put``. ``width``: values of a key; each more takes 8 bytes a
+    place.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, width: int = 1) -> None:
+        self._width = width
         self._make(_FIRST)
         self.keys = 0
         self._gone = 0
 
     def _make(self, size: int) -> None:
         self._high, self._low = np.zeros(size, np.uint64), np.zeros(size, np.uint64)
-        self.values = np.zeros(size, np.int64)
+        self.values = np.zeros(size if self._width == 1 else (size, self._width), np.int64)
         self.holders = np.full(size, _EMPTY, np.int32)
         self.docs = np.zeros(size, np.int32)
 

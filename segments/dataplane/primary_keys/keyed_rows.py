@@ -9,6 +9,7 @@ import pyarrow as pa
 from segments.dataplane.primary_keys.arrivals import Arrivals, are_first, are_late, with_late_rows_seen
 from segments.dataplane.primary_keys.partial_rows import completed
 from segments.dataplane.primary_keys.table_keys import TableKeys
+from segments.dataplane.primary_keys.versions import with_values_before
 from segments.dataplane.realtime.mutable_segment import MutableSegment
 from segments.segmentfile.columns.transform import Mask
 
@@ -39,7 +40,7 @@ class KeyedRows:
 
     def append(self, rows: pa.Table, masks: Mapping[str, Mask]) -> None:
         """Rows in stored columns, as a decoder makes them: visible at once, and rows that they replace are not."""
-        arrivals = Arrivals(rows, masks, self._keys.read(rows, rows.num_rows))
+        arrivals = Arrivals(rows, masks, self._keys.read(rows, masks))
         with self._keys.lock:
             taken = self._admitted(arrivals)
             self.dropped += rows.num_rows - taken.rows.num_rows
@@ -53,7 +54,10 @@ class KeyedRows:
             return arrivals
         if rules.mode == "DEDUP":
             return arrivals.take(are_first(partition, arrivals.keys, rules))
-        late = are_late(partition, arrivals.keys)
+        if rules.compares_several:
+            arrivals, late = with_values_before(partition, arrivals, rules.compared)
+        else:
+            late = are_late(partition, arrivals.keys)
         if rules.mode == "PARTIAL":
             arrivals = completed(arrivals, late, partition, rules, self._segment.schema)
         return with_late_rows_seen(arrivals, late, rules)

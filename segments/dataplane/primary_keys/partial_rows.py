@@ -39,7 +39,7 @@ class _Chains:
 
 def completed(arrivals: Arrivals, late: Flags, partition: PartitionKeys, rules: KeyRules, schema: Schema) -> Arrivals:
     """The batch with every row completed."""
-    fixed = {*rules.columns, rules.comparison}
+    fixed = {*rules.columns, *rules.compared}
     specs = [schema.by_name[n] for n in arrivals.rows.column_names if n not in fixed]
     chains = _chains(arrivals, late, partition, specs)
     rows, masks = arrivals.rows, dict(arrivals.masks)

@@ -17,6 +17,7 @@ from segments.dataplane.primary_keys.holder import Holder, Mask, ReadColumns
 from segments.dataplane.primary_keys.key_hashes import Hashes
 from segments.dataplane.primary_keys.key_rows import KeyReader, KeyRows, first_of_each, last_of_each
 from segments.dataplane.primary_keys.key_table import NOWHERE, KeyTable, Places
+from segments.dataplane.primary_keys.order_of_values import are_equal, are_greater
 from segments.dataplane.primary_keys.time_limits import lowered
 from segments.dataplane.query.row_mask import RowMask
 
@@ -33,7 +34,7 @@ class PartitionKeys:
         self.is_real = reader.is_real
         self.largest = -(2**63)
         self._forgotten_below: int | None = None
-        self.table = KeyTable()
+        self.table = KeyTable(reader.width)
         self.segments: dict[str, Holder] = {}
         self.dropped: dict[str, Holder] = {}
         self._by_number: dict[int, Holder] = {}
@@ -69,7 +70,7 @@ class PartitionKeys:
             self._forget(before)
             lost, values = let_go
             places = self.table.find(lost)
-            self._revive(lost.take((places == NOWHERE) | (self.table.values[places] < values)))
+            self._revive(lost.take((places == NOWHERE) | are_greater(values, self.table.values[places])))
         if self._forgotten_below is not None:  # which of those rows is the latest is not known any more
             self._revive(rows.keys.take(rows.values < self._forgotten_below))
         return holder
@@ -156,7 +157,8 @@ class PartitionKeys:
         """Rows of a segment: those that count for their keys take over."""
         if not len(rows):
             return
-        self.largest = max(self.largest, int(rows.values.max()))
+        if rows.values.ndim == 1:
+            self.largest = max(self.largest, int(rows.values.max()))
         own = self._of_each(rows)
         rows, docs = rows.take(own), docs[own]
         places = self.table.find(rows.keys)
@@ -183,7 +185,8 @@ class PartitionKeys:
         if self._first_counts:
             is_ahead: Mask = ~is_behind
             return is_ahead
-        found: Mask = (values > table.values[places]) | ((values == table.values[places]) & is_behind)
+        before = table.values[places]
+        found: Mask = are_greater(values, before) | (are_equal(values, before) & is_behind)
         return found
 
     def _put(self, holder: Holder, places: Places, values: Any, docs: Any) -> None:

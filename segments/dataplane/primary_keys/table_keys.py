@@ -22,6 +22,7 @@ from segments.dataplane.query.row_mask import RowMask
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.domain.tables.keyed_tables import KeyRules
 from segments.domain.tables.schema import Schema
+from segments.segmentfile.columns.transform import Mask
 
 
 class Rows(Protocol):
@@ -50,9 +51,9 @@ class TableKeys:
             lambda: PartitionKeys(self._reader, first_counts=rules.first_counts)
         )
 
-    def read(self, rows: pa.Table, count: int) -> KeyRows:
-        """The keys of rows: the part of the work that needs no lock."""
-        return self._reader.read(rows, count)
+    def read(self, rows: pa.Table, masks: Mapping[str, Mask]) -> KeyRows:
+        """The keys of rows, with null masks of their columns: the part of the work that needs no lock."""
+        return self._reader.read(rows, rows.num_rows, masks)
 
     def keys_of(self, rows: Rows) -> KeyRows:
         """The keys of a whole segment, also without the lock."""

@@ -18,13 +18,16 @@ Mode = Literal["FULL", "PARTIAL", "DEDUP"]
 STRATEGIES: Final = ("APPEND", "IGNORE", "INCREMENT", "MAX", "MIN", "OVERWRITE", "FORCE_OVERWRITE", "UNION")
 _MODES: Final = ("FULL", "PARTIAL", "NONE")
 _HASHES: Final = ("NONE", "MD5", "MURMUR3", "UUID")
+#: Comparison columns with which a key takes at most 150 bytes.
+_MOST_COMPARED: Final = 3
 _ROUTING: Final = "strictReplicaGroup"
 
 
 @dataclass(frozen=True)
 class KeyRules:
     """``columns`` are the primary key's; ``comparison``: of rows of one key the one with the greatest value counts
-    (None: dedup without a time). ``ttl`` and ``deleted_ttl`` are in units of the comparison column, 0: none.
+    (None: dedup without a time). ``others``: more comparison columns; each row says something in one of them. ``ttl``
+    and ``deleted_ttl`` are in units of the comparison column, 0: none.
     """
 
     mode: Mode
@@ -37,6 +40,17 @@ class KeyRules:
     deleted_ttl: float = 0
     strategies: Mapping[str, str] = field(default_factory=dict)
     default_strategy: str = "OVERWRITE"
+    others: tuple[str, ...] = ()
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """All comparison columns."""
+        return () if self.comparison is None else (self.comparison, *self.others)
+
+    @property
+    def compares_several(self) -> bool:
+        """Are there several comparison columns?"""
+        return bool(self.others)
 
     @property
     def masks_rows(self) -> bool:
@@ -53,7 +67,8 @@ class KeyRules:
     @property
     def depends_on_rows(self) -> bool:
         """Do a segment's rows depend on the rows before them?"""
-        return self.mode != "FULL" or self.drops_out_of_order or self.out_of_order_column is not None
+        marks = self.drops_out_of_order or self.out_of_order_column is not None
+        return self.mode != "FULL" or marks or self.compares_several
 
     @property
     def needs_order(self) -> bool:
@@ -86,7 +101,8 @@ def key_rules(config: TableConfig, schema: Schema) -> KeyRules | None:
         return KeyRules(
             mode="PARTIAL" if (upsert.mode or "").upper() == "PARTIAL" else "FULL",
             columns=schema.primary_keys,
-            comparison=comparison_of(config, upsert),
+            comparison=next(iter(comparison_columns(config, upsert)), None),
+            others=comparison_columns(config, upsert)[1:],
             delete_column=upsert.delete_record_column,
             out_of_order_column=upsert.out_of_order_record_column,
             drops_out_of_order=bool(upsert.drop_out_of_order_record),
@@ -102,10 +118,11 @@ def key_rules(config: TableConfig, schema: Schema) -> KeyRules | None:
     return None
 
 
-def comparison_of(config: TableConfig, upsert: UpsertConfig) -> str | None:
-    """The comparison column: as configured, else the time column."""
-    listed = [c for c in (*(upsert.comparison_columns or ()), upsert.comparison_column) if c]
-    return str(listed[0]) if listed else config.time_column
+def comparison_columns(config: TableConfig, upsert: UpsertConfig) -> tuple[str, ...]:
+    """The comparison columns: as configured, else the time column."""
+    listed = [str(c) for c in upsert.comparison_columns or () if c]
+    found = listed or [c for c in (upsert.comparison_column, config.time_column) if c][:1]
+    return tuple(str(c) for c in found)
 
 
 def check_keyed(config: TableConfig, schema: Schema) -> None:
@@ -145,7 +162,7 @@ def _fixed(config: TableConfig) -> dict[str, object]:
     dedup = config.model.dedup_config if is_dedup(config) else None
     return {
         "upsertConfig.mode": (upsert.mode or "").upper() if upsert else None,
-        "upsertConfig.comparisonColumns": comparison_of(config, upsert) if upsert else None,
+        "upsertConfig.comparisonColumns": comparison_columns(config, upsert) if upsert else None,
         "upsertConfig.deleteRecordColumn": upsert.delete_record_column if upsert else None,
         "upsertConfig.dropOutOfOrderRecord": bool(upsert.drop_out_of_order_record) if upsert else None,
         "upsertConfig.outOfOrderRecordColumn": upsert.out_of_order_record_column if upsert else None,
@@ -224,19 +241,33 @@ def _check_comparison(config: TableConfig, schema: Schema, upsert: UpsertConfig)
                 "The comparison column does not exist on schema", remedy=f"Add '{shown(column)}' or name another."
             )
     if len(listed) > 1:
+        _check_several(config, schema, upsert, listed)
+    for name in comparison_columns(config, upsert) or ("",):
+        _check_numeric(schema, name, "The comparison column")
+
+
+def _check_several(config: TableConfig, schema: Schema, upsert: UpsertConfig, listed: list[str]) -> None:
+    """What a row does not say is null, and is compared by the row before it."""
+    if len(listed) > _MOST_COMPARED or len(set(listed)) < len(listed):
         raise InvalidInput(
-            f"Table '{config.table}' has {len(listed)} comparison columns; this cluster compares by one: which row "
-            "counts must follow from the rows alone; with several columns it follows from the order of coming.",
-            remedy="Name one in upsertConfig.comparisonColumns.",
+            f"Table '{config.table}' has {len(listed)} comparison columns; each takes memory for every key.",
+            remedy=f"Name at most {_MOST_COMPARED} in upsertConfig.comparisonColumns, each once.",
         )
-    _check_numeric(schema, comparison_of(config, upsert), "The comparison column")
+    if not (schema.column_based_nulls or config.null_handling):
+        raise InvalidInput(
+            "Null handling must be enabled for upsert tables with several comparison columns",
+            remedy="Set enableColumnBasedNullHandling in the schema or tableIndexConfig.nullHandlingEnabled.",
+        )
+    if (upsert.metadata_ttl or 0) > 0 or (upsert.deleted_keys_ttl or 0) > 0:
+        raise InvalidInput("MetadataTTL / DeletedKeysTTL does not work with multiple comparison columns")
 
 
 def _check_numeric(schema: Schema, name: str | None, what: str) -> None:
     spec = schema.by_name.get(name or "")
     if spec is None or not spec.single_value or spec.stored_type not in NUMERIC_STORED:
         raise InvalidInput(
-            f"{what} '{shown(name or '')}' must be a single-valued column of a numeric type.",
+            f"{what} '{shown(name or '')}' must be a single-valued column of a numeric type: a server keeps 64 bits of "
+            "each for every key, in which texts and BIG_DECIMALs have no order.",
             remedy="Use INT, LONG, FLOAT, DOUBLE or TIMESTAMP.",
         )
 
@@ -294,7 +325,7 @@ def _check_strategies(config: TableConfig, schema: Schema, upsert: UpsertConfig)
     for column, strategy in (upsert.partial_upsert_strategies or {}).items():
         if column in schema.primary_keys:
             raise InvalidInput("Merger cannot be applied to primary key columns")
-        if column == comparison_of(config, upsert):
+        if column in comparison_columns(config, upsert):
             raise InvalidInput(
                 f"Merger cannot be applied to {'comparison' if upsert.comparison_columns else 'time'} column"
             )
@@ -322,7 +353,7 @@ def _check_strategy(strategy: str, spec: FieldSpec) -> None:
 def _check_default_strategy(config: TableConfig, schema: Schema, upsert: UpsertConfig) -> None:
     """It holds for all columns that are not listed: each must be of a kind that it can merge."""
     strategy = (upsert.default_partial_upsert_strategy or "OVERWRITE").upper()
-    fixed = {*schema.primary_keys, comparison_of(config, upsert), *(upsert.partial_upsert_strategies or {})}
+    fixed = {*schema.primary_keys, *comparison_columns(config, upsert), *(upsert.partial_upsert_strategies or {})}
     for spec in schema.fields:
         if spec.name not in fixed:
             _check_strategy(strategy, spec)

@@ -146,3 +146,44 @@ def test_deleted_keys_older_than_their_ttl_are_forgotten_and_stay_deleted_and_no
     world.shows(broker, shown)
     world.put(("dead", 60, 8, False), ("old", 0, 9, False))
     world.shows(broker, sorted([*shown, ["dead", 8]]))
+
+
+@pytest.mark.parametrize("mode", ["FULL", "PARTIAL"])
+def test_several_comparison_columns_decide_the_same_on_every_replica_and_after_restarts(
+    world: KeyedWorld, mode: str
+) -> None:
+    upsert = {"mode": mode, "comparisonColumns": ["ts", "n"]}
+    config = {"upsertConfig": upsert, "tableIndexConfig": {"nullHandlingEnabled": True}}
+    world.create_keyed(config, rows=25, servers=(1, 2))
+    world.start_server(1)
+    world.start_server(2)
+    broker = world.start_broker()
+    pick, state = random.Random(5), {}
+
+    def put(count: int) -> None:
+        rows = []
+        for _ in range(count):
+            key, column = f"k{pick.randrange(10)}", pick.choice(["ts", "n"])
+            value = pick.randrange(30) + (10**12 if column == "ts" else 0)
+            rows.append({"id": key, column: value})
+            before = state.setdefault(key, {}).get(column)
+            if before is None or value >= before:
+                state[key][column] = value
+        world.put_json(rows)
+
+    def is_right() -> bool:
+        sql = "SET enableNullHandling=true; select id, ts, n from r order by id limit 100"
+        both = {key: values for key, values in state.items() if len(values) == 2}
+        shown = [row for row in rows_of(broker, sql) or [] if row[0] in both]
+        return shown == [[key, values["ts"], values["n"]] for key, values in sorted(both.items())]
+
+    put(110)
+    poll(is_right, 20.0, "merged comparison values")
+    for number in (1, 2):
+        world.servers[number].stop()
+        world.start_server(number)
+        put(30)
+        poll(is_right, 20.0, "merged comparison values")
+    world.settled()
+    poll(is_right, 20.0, "merged comparison values at the end")
+    assert rows_of(broker, "SET skipUpsert=true; select count(*) from r") == [[170]]

@@ -24,7 +24,7 @@ NUMBERS = {"over": "LONG", "force": "LONG", "keep": "LONG", "least": "INT", "mos
 SCHEMA = parse_schema({
     "schemaName": "k", "primaryKeyColumns": ["id"], "enableColumnBasedNullHandling": True,
     "dimensionFieldSpecs": [
-        {"name": "id", "dataType": "STRING"}, {"name": "v", "dataType": "LONG"},
+        {"name": "id", "dataType": "STRING"}, {"name": "v", "dataType": "LONG"}, {"name": "w", "dataType": "DOUBLE"},
         {"name": "gone", "dataType": "BOOLEAN"}, {"name": "late", "dataType": "BOOLEAN"},
         *({"name": n, "dataType": kind} for n, kind in NUMBERS.items()), {"name": "plusd", "dataType": "DOUBLE"},
         {"name": "text", "dataType": "STRING"},
@@ -45,7 +45,7 @@ EXAMPLES = int(os.environ.get("KEY_EXAMPLES", "40"))
 Row = dict[str, Any]
 small = st.one_of(st.none(), st.integers(-3, 3))
 VALUES = st.fixed_dictionaries({
-    "id": st.sampled_from("ab"), "v": st.integers(0, 6), "gone": st.sampled_from([None, 0, 0, 0, 1]),
+    "id": st.sampled_from("ab"), "v": st.integers(0, 6), "w": st.none(), "gone": st.sampled_from([None, 0, 0, 0, 1]),
     **dict.fromkeys(["over", "force", "keep", "least", "plus"], small),
     **dict.fromkeys(["most", "plusd"], st.one_of(st.none(), st.sampled_from([-0.3, 0.1, 0.2, 1e9]))),
     "text": st.one_of(st.none(), st.sampled_from(["x", "xy", "é"])),
@@ -165,3 +165,92 @@ def test_of_repeated_rows_the_first_is_kept(batches: list[tuple[list[Row], bool]
                 wanted[-1].append({"late": None, **row})
         is_new = ends
     assert taken_in(rules, batches) == wanted
+
+
+#: Rows that say something in one comparison column, mostly.
+SEVERAL = st.lists(
+    st.tuples(
+        st.lists(
+            st.builds(
+                lambda row, said: {**row, **said},
+                VALUES,
+                st.sampled_from([{"v": n, "w": None} for n in range(4)] + [{"v": None, "w": n / 2} for n in range(4)])
+                | st.fixed_dictionaries({"v": small, "w": st.sampled_from([None, -1.5, 2.0])}),
+            ),
+            max_size=8,
+        ),
+        st.booleans(),
+    ),
+    max_size=6,
+)
+
+
+def one_by_one_of_several(rules: KeyRules, batches: Sequence[tuple[list[Row], bool]]) -> list[list[Row]]:
+    """What segments hold, row by row, with the row that counts for each key marked by ``counts``: the model."""
+    latest: dict[str, Row] = {}
+    segments: list[list[Row]] = []
+    is_new = True
+    for rows, ends in batches:
+        if is_new:
+            segments.append([])
+        for given_row in rows:
+            row = {"late": None, **given_row, "counts": True}
+            before = latest.get(row["id"])
+            filled = [row[n] if row[n] is not None or before is None else before[n] for n in ("v", "w")]
+            old = [before[n] for n in ("v", "w")] if before else [None, None]
+            says = [row["v"], row["w"]] != [None, None] or old == [None, None]
+            is_late = not says or _lowest_first(filled) < _lowest_first(old)
+            if not is_late:
+                row |= dict(zip(("v", "w"), filled, strict=True))
+                if rules.mode == "PARTIAL" and before and not (row["gone"] or before["gone"]):
+                    row |= {n: merged(s, before[n], row[n]) for n, s in MERGED.items()}
+                if before:
+                    before["counts"] = False
+                latest[row["id"]] = row
+            row["counts"] = not is_late
+            row["late"] = int(is_late)
+            segments[-1].append(row)
+        is_new = ends
+    for row in latest.values():
+        row["counts"] = not row["gone"]
+    return segments
+
+
+def _lowest_first(values: Sequence[Any]) -> list[tuple[bool, float]]:
+    """Nothing is less than any number."""
+    return [(value is not None, value or 0) for value in values]
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(batches=SEVERAL, mode=st.sampled_from(["FULL", "PARTIAL"]), seed=st.randoms(use_true_random=False))
+def test_of_several_comparison_columns_the_one_in_which_a_row_says_something_decides_also_after_a_restart(
+    batches: list[tuple[list[Row], bool]], mode: Any, seed: Any
+) -> None:
+    rules = KeyRules(
+        mode, ("id",), "v", others=("w",), delete_column="gone", out_of_order_column="late", strategies=STRATEGIES
+    )
+    keys, segments = TableKeys(rules, SCHEMA), []
+    is_new = True
+    for rows, ends in batches:
+        if is_new:
+            segments.append(MutableSegment(f"k__0__{len(segments)}__20260801T1000Z", SCHEMA, CONFIG))
+            into = KeyedRows(keys, segments[-1].name, segments[-1])
+        into.append(*stored(rows))
+        is_new = ends
+    expected = one_by_one_of_several(rules, batches)
+    wanted = [[{n: v for n, v in row.items() if n != "counts"} for row in rows] for rows in expected]
+    assert [held(segment) for segment in segments] == wanted
+    counting = [[row["counts"] for row in rows] for rows in expected]
+    assert shown(keys, segments) == counting
+    again = TableKeys(rules, SCHEMA)
+    for segment in seed.sample(segments, len(segments)):
+        rows_now = segment.snapshot()
+        again.put(rows_now, again.keys_of(rows_now))
+    assert shown(again, segments) == counting
+
+
+def shown(keys: TableKeys, segments: Sequence[MutableSegment]) -> list[list[bool]]:
+    """Which rows of each segment queries see."""
+    masks = keys.masks([segment.snapshot() for segment in segments])
+    found = [(masks[segment.name], segment.rows) for segment in segments]
+    return [[True] * rows if mask is None else mask.flags.tolist() for mask, rows in found]

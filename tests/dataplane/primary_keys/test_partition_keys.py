@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
@@ -182,14 +183,17 @@ def test_a_table_of_keys_finds_all_that_was_put_and_nothing_that_was_dropped() -
     assert (table.docs[table.find(keys.take(slice(40_000, None)))] == numbers[40_000:]).all()
 
 
-def test_a_key_takes_at_most_150_bytes_at_any_size() -> None:
-    keys = PartitionKeys(KeyReader(KeyRules("FULL", ("version",), "version"), SCHEMA))
+@pytest.mark.parametrize("compared", [1, 2, 3])
+def test_a_key_takes_at_most_150_bytes_at_any_size(compared: int) -> None:
+    names = ("version", "part", "gone")[:compared]
+    reader = KeyReader(KeyRules("FULL", ("version",), names[0], others=names[1:]), SCHEMA)
+    keys = PartitionKeys(reader)
     holder = keys.begin("s", 0, lambda _: pa.table({}))
-    reader = KeyReader(KeyRules("FULL", ("version",), "version"), SCHEMA)
     for start in range(0, 60_000, 3_000):
         numbers = pa.table({"version": pa.array(np.arange(start, start + 3_000))})
         keys.append(holder, reader.read(numbers, 3_000))
         assert keys.table.keys == start + 3_000
+        keys.masks({"s": start + 3_000})
         assert keys.nbytes <= 150 * keys.table.keys
 
 

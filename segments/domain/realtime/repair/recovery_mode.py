@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from segments.domain.tables.keyed_tables import is_dedup
+from segments.domain.tables.keyed_tables import comparison_columns, is_dedup
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
 
@@ -36,4 +36,5 @@ def may_reingest(config: TableConfig, cluster_mode: str | None, *, override: boo
         return True
     upsert = config.model.upsert_config
     is_partial = upsert is not None and (upsert.mode or "").upper() == _PARTIAL
-    return not is_partial and not is_dedup(config)
+    is_filled = upsert is not None and len(comparison_columns(config, upsert)) > 1
+    return not is_partial and not is_filled and not is_dedup(config)

@@ -1,0 +1,38 @@
+"""The order of comparison values: numbers, or rows of numbers of which the first that differs decides."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Flags = NDArray[np.bool_]
+
+#: In one of several comparison columns: the row says nothing there. Every number is greater.
+NOTHING: Final = -(2**63)
+
+
+def are_greater(values: NDArray[np.int64], others: NDArray[np.int64]) -> Flags:
+    """Is each greater than the other one?"""
+    found: Flags = values > others
+    if values.ndim == 1:
+        return found
+    differs = values != others
+    first = differs.argmax(axis=1)
+    decided: Flags = found[np.arange(len(values)), first]
+    return decided
+
+
+def are_equal(values: NDArray[np.int64], others: NDArray[np.int64]) -> Flags:
+    """Are they the same?"""
+    found: Any = values == others
+    same: Flags = found if values.ndim == 1 else found.all(axis=1)
+    return same
+
+
+def sort_keys(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+    """For ``numpy.lexsort``: what decides last comes first."""
+    if values.ndim == 1:
+        return (values,)
+    return tuple(values[:, at] for at in reversed(range(values.shape[1])))
