@@ -111,7 +111,10 @@ def first_of_each(rows: KeyRows) -> NDArray[np.int64]:
     """The positions of the first row of each key."""
     order = np.lexsort((rows.keys.low, rows.keys.high))
     keys = rows.keys.take(order)
-    return order[np.concatenate([[True], ~_are_next_alike(keys)])[: len(order)]]
+    starts = np.ones(len(order), np.bool_)
+    starts[1:] = ~_are_next_alike(keys)
+    first: NDArray[np.int64] = order[starts]
+    return first
 
 
 def last_of_each(rows: KeyRows) -> NDArray[np.int64]:
