@@ -8,7 +8,7 @@ CONFORMANCE ?= ../shared/conformance
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock advisories quickstart up test test-parts test-installations test-failed test-real lint conformance conformance-real chaos campaign walks fuzz bench clean
+.PHONY: help install lock advisories quickstart up test test-parts test-short test-installations test-failed test-real lint conformance conformance-real chaos campaign walks fuzz bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -84,13 +84,20 @@ PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart=0 -
 # What ARGS chooses may be in one of the two runs only; status 5: there was nothing to run.
 OR_NONE = $(if $(ARGS),|| [ $$? = 5 ])
 
-test: lint test-parts test-installations ## All checks and all tests (ARGS="-k name")
+# Whole installations and browsers: the few that every change runs, and the others.
+WHOLE := tests/integration tests/chaos tests/browser
+SHORT := tests/integration/test_push.py tests/integration/test_realtime_basic.py tests/integration/test_switches.py tests/browser/test_journey.py
 
-test-parts: $(VENV)/.demo $(VENV)/.dev $(VENV)/.s3-server ## Every test but those of whole installations
-	$(BIN)/python -m pytest $(PARALLEL) --ignore=tests/integration --ignore=tests/chaos $(ARGS) $(OR_NONE)
+test: lint test-parts test-short ## All checks and every test but the long ones of whole installations (ARGS="-k name")
 
-test-installations: $(VENV)/.demo $(VENV)/.dev $(VENV)/.s3-server ## Tests of whole installations; each of the two workers has one of its own
-	$(BIN)/python -m pytest $(PARALLEL) tests/integration tests/chaos $(ARGS) $(OR_NONE)
+test-parts: $(VENV)/.demo $(VENV)/.dev $(VENV)/.s3-server ## Every test but those of whole installations and of browsers
+	$(BIN)/python -m pytest $(PARALLEL) $(WHOLE:%=--ignore=%) $(ARGS) $(OR_NONE)
+
+test-short: $(VENV)/.demo $(VENV)/.dev ## The main ways of a user through a whole installation, and through a browser
+	$(BIN)/python -m pytest $(PARALLEL) $(SHORT) $(ARGS) $(OR_NONE)
+
+test-installations: $(VENV)/.demo $(VENV)/.dev $(VENV)/.s3-server ## The other tests of whole installations and of browsers; each of the two workers has an installation
+	$(BIN)/python -m pytest $(PARALLEL) $(SHORT:%=--ignore=%) $(WHOLE) $(ARGS) $(OR_NONE)
 
 test-failed: lint ## All checks, and of the tests those that failed last, one at a time
 	$(BIN)/python -m pytest --last-failed --last-failed-no-failures=none tests $(ARGS) $(OR_NONE)

@@ -89,7 +89,7 @@ def test_a_long_list_of_segments_is_folded(viewer: Client, world: World) -> None
     assert "and 7 more" in viewer.get(LINEAGE).content.decode()
 
 
-def test_without_entries_the_page_explains_itself(viewer: Client) -> None:
+def test_without_entries_the_page_explains_itself(viewer: Client, world: World) -> None:
     make_table("t_OFFLINE")
     assert "No replacements yet" in viewer.get(LINEAGE).content.decode()
 
