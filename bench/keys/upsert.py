@@ -33,6 +33,7 @@ _FLAGS = [{"name": name, "dataType": "BOOLEAN"} for name in ("gone", "late")]
 FLAGS = parse_schema({**SCHEMA.body, "dimensionFieldSpecs": [*SCHEMA.body["dimensionFieldSpecs"], *_FLAGS]})
 KINDS: Final[dict[str, tuple[KeyRules, Schema]]] = {
     "upsert": (KeyRules("FULL", ("id",), "ts"), SCHEMA),
+    "upsert, compared by a text": (KeyRules("FULL", ("id",), "user"), SCHEMA),
     "upsert with TTL": (KeyRules("FULL", ("id",), "ts", ttl=_HOUR_US), SCHEMA),
     "upsert, deletions and late rows marked": (
         KeyRules("FULL", ("id",), "ts", delete_column="gone", out_of_order_column="late"), FLAGS,

@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from segments.domain.tables import keyed_settings
-from segments.domain.tables.keyed_tables import KeyRules, check_keyed, check_unchanged, key_rules
+from segments.domain.tables.keyed_checks import check_keyed, check_unchanged
+from segments.domain.tables.keyed_tables import KeyRules, key_rules
 from segments.domain.tables.schema import Schema, check_compatible, parse_schema
 from segments.domain.tables.table_config import TableConfig, parse_table_config
 from segments.domain.tables.table_model import DedupConfig, UpsertConfig
@@ -74,7 +75,8 @@ def partial(**keys: Any) -> dict[str, Any]:
         (nullable(comparisonColumns=["ts", "n", "ts"]), "has 3 comparison columns; each takes memory"),
         (nullable(comparisonColumns=["ts", "note"]), "numeric type"),
         (nullable(comparisonColumns=["ts", "n"], metadataTTL=5), "does not work with multiple comparison columns"),
-        (upsert(comparisonColumns=["note"]), "numeric type"),
+        (upsert(comparisonColumns=["tags"]), "'tags' must be a single-valued column of a type that has an order"),
+        (upsert(comparisonColumns=["note"], metadataTTL=5), "'note' must be .* numeric type, found: STRING"),
         (upsert(deleteRecordColumn="nope"), "specified in deleteRecordColumn does not exist"),
         (upsert(deleteRecordColumn="tags"), "must be a single-valued column"),
         (upsert(deleteRecordColumn="ts", outOfOrderRecordColumn="n"), "single-valued BOOLEAN column"),
@@ -135,18 +137,11 @@ def test_settings_mean_what_they_say(more: dict[str, Any], rules: KeyRules | Non
     assert key_rules(config, schema) == rules
 
 
-def test_timestamps_are_compared_and_texts_and_big_decimals_are_not() -> None:
-    def check(data_type: str) -> None:
-        own = {"name": "at", "dataType": data_type}
-        check_keyed(
-            config_of(**upsert(comparisonColumns=["at"])),
-            schema_of("id", metricFieldSpecs=[], dimensionFieldSpecs=[*COLUMNS, own]),
-        )
-
-    check("TIMESTAMP")
-    for refused in ("STRING", "BIG_DECIMAL", "BYTES"):
-        with pytest.raises(InvalidInput, match="'at' must be a single-valued column of a numeric type"):
-            check(refused)
+@pytest.mark.parametrize("data_type", ["TIMESTAMP", "BOOLEAN", "STRING", "JSON", "BIG_DECIMAL", "BYTES", "UUID"])
+def test_rows_are_compared_by_values_of_any_type_that_has_an_order(data_type: str) -> None:
+    own = {"name": "at", "dataType": data_type}
+    config = config_of(**upsert(comparisonColumns=["at"]))
+    check_keyed(config, schema_of("id", dimensionFieldSpecs=[*COLUMNS, own]))
 
 
 def test_the_primary_key_of_a_schema_can_not_change() -> None:

@@ -14,9 +14,11 @@ import pyarrow as pa
 
 from segments.dataplane.primary_keys.key_rows import KeyRows
 from segments.dataplane.primary_keys.key_table import NOWHERE
+from segments.dataplane.primary_keys.order_of_values import ranks
 from segments.dataplane.primary_keys.partition_keys import PartitionKeys
 from segments.dataplane.primary_keys.runs import Flags, by_key, running_max, starts_of
 from segments.dataplane.primary_keys.time_limits import lowered
+from segments.dataplane.primary_keys.wide_values import joined
 from segments.domain.tables.keyed_tables import KeyRules
 from segments.segmentfile.columns.transform import Mask
 
@@ -42,8 +44,10 @@ def are_late(partition: PartitionKeys, rows: KeyRows) -> Flags:
     if not len(rows):
         return np.zeros(0, np.bool_)
     places = partition.table.find(rows.keys)
-    _, ranks = np.unique(np.concatenate([rows.values, partition.table.values[places]]), return_inverse=True)
-    own, held = ranks[: len(rows)], np.where(places == NOWHERE, -1, ranks[len(rows) :])
+    values, wholes = partition.values_at(places)
+    both = joined([(len(rows), rows.wholes), (len(rows), wholes)])
+    ranked = ranks(np.concatenate([rows.values, values]), both)
+    own, held = ranked[: len(rows)], np.where(places == NOWHERE, -1, ranked[len(rows) :])
     order, groups = by_key(rows.keys)
     best = running_max(np.maximum(own, held)[order], groups)
     before = np.where(starts_of(groups), held[order], np.concatenate([[-1], best[:-1]]))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from segments.dataplane.primary_keys.key_hashes import Hashes, hash_rows
 from segments.dataplane.primary_keys.order_of_values import NOTHING, sort_keys
+from segments.dataplane.primary_keys.wide_values import WORDS, Wholes, encoded, in_words, is_wide
 from segments.dataplane.query.nulls import PREFIX
 from segments.dataplane.query.scan import default_values, stored_type
 from segments.domain.tables.keyed_tables import KeyRules
@@ -23,20 +24,22 @@ from segments.segmentfile.columns.transform import Mask
 @dataclass(frozen=True)
 class KeyRows:
     """Rows in order: ``keys``; ``values``, of which the greatest counts, as integers that sort as the column's values
-    do, with several comparison columns as rows of such integers (``order_of_values``); ``deletes``: the row deletes its
-    key.
+    do, with several comparison columns as rows of such integers (``order_of_values``), with texts, decimals and bytes
+    as their first bytes, ``wholes``: the longer ones (``wide_values``); ``deletes``: the row deletes its key.
     """
 
     keys: Hashes
     values: NDArray[np.int64]
     deletes: NDArray[np.bool_]
+    wholes: Wholes | None = None
 
     def __len__(self) -> int:
         return len(self.values)
 
     def take(self, at: Any) -> KeyRows:
         """Those of the rows named by positions, a mask or a slice."""
-        return KeyRows(self.keys.take(at), self.values[at], self.deletes[at])
+        wholes = None if self.wholes is None else self.wholes[at]
+        return KeyRows(self.keys.take(at), self.values[at], self.deletes[at], wholes)
 
 
 class KeyReader:
@@ -50,8 +53,14 @@ class KeyReader:
 
     @property
     def width(self) -> int:
-        """How many values a row is compared by."""
-        return max(1, len(self._rules.compared))
+        """How many integers a row is compared by."""
+        return WORDS if self.is_wide else max(1, len(self._rules.compared))
+
+    @property
+    def is_wide(self) -> bool:
+        """Is the comparison column one of texts, decimals or bytes?"""
+        name = self._rules.comparison
+        return name is not None and is_wide(self._schema.by_name[name].stored_type)
 
     @property
     def is_real(self) -> bool:
@@ -64,16 +73,23 @@ class KeyReader:
         its values are null, None: that is in ``rows``, too.
         """
         keys = hash_rows([self._column(rows, name, count) for name in self._rules.columns], count)
-        comparison, delete = self._rules.comparison, self._rules.delete_column
-        return KeyRows(
-            keys,
-            self._several(rows, count, masks)
-            if self._rules.compares_several
-            else sortable(self._column(rows, comparison, count))
-            if comparison
-            else np.zeros(count, np.int64),
-            _truths(self._column(rows, delete, count)) if delete else np.zeros(count, np.bool_),
-        )
+        delete = self._rules.delete_column
+        deletes = _truths(self._column(rows, delete, count)) if delete else np.zeros(count, np.bool_)
+        if self.is_wide:
+            values, wholes = in_words(self.encoded(rows, count))
+            return KeyRows(keys, values, deletes, wholes)
+        return KeyRows(keys, self._numbers(rows, count, masks), deletes)
+
+    def encoded(self, rows: pa.Table, count: int) -> list[bytes]:
+        """The values of a wide comparison column as bytes that sort as they do."""
+        name = self._rules.comparison or ""
+        return encoded(_plain(self._column(rows, name, count)), self._schema.by_name[name].stored_type)
+
+    def _numbers(self, rows: pa.Table, count: int, masks: Mapping[str, Mask] | None) -> NDArray[np.int64]:
+        if self._rules.compares_several:
+            return self._several(rows, count, masks)
+        comparison = self._rules.comparison
+        return sortable(self._column(rows, comparison, count)) if comparison else np.zeros(count, np.int64)
 
     def _several(self, rows: pa.Table, count: int, masks: Mapping[str, Mask] | None) -> NDArray[np.int64]:
         found = np.empty((count, self.width), np.int64)
@@ -122,7 +138,7 @@ def last_of_each(rows: KeyRows) -> NDArray[np.int64]:
     low = np.sort(rows.keys.low)
     if not (low[1:] == low[:-1]).any():
         return np.arange(len(rows))
-    order = np.lexsort((*sort_keys(rows.values), rows.keys.low, rows.keys.high))
+    order = np.lexsort((*sort_keys(rows.values, rows.wholes), rows.keys.low, rows.keys.high))
     return order[ends_of_groups(rows.keys.take(order))]
 
 

@@ -19,6 +19,7 @@ from segments.dataplane.primary_keys.key_rows import KeyReader, KeyRows, first_o
 from segments.dataplane.primary_keys.key_table import NOWHERE, KeyTable, Places
 from segments.dataplane.primary_keys.order_of_values import are_equal, are_greater
 from segments.dataplane.primary_keys.time_limits import lowered
+from segments.dataplane.primary_keys.wide_values import WORDS, Wholes, joined, may_be_longer, whole
 from segments.dataplane.query.row_mask import RowMask
 
 
@@ -32,6 +33,7 @@ class PartitionKeys:
         self._reader, self._first_counts = reader, first_counts
         self._of_each = first_of_each if first_counts else last_of_each
         self.is_real = reader.is_real
+        self._has_longer = False
         self.largest = -(2**63)
         self._forgotten_below: int | None = None
         self.table = KeyTable(reader.width)
@@ -70,7 +72,9 @@ class PartitionKeys:
             self._forget(before)
             lost, values = let_go
             places = self.table.find(lost)
-            self._revive(lost.take((places == NOWHERE) | are_greater(values, self.table.values[places])))
+            now = self.table.values[places]  # where words do not decide, all rows of the key are compared
+            may_win = ~are_greater(now, values) if self._has_longer else are_greater(values, now)
+            self._revive(lost.take((places == NOWHERE) | may_win))
         if self._forgotten_below is not None:  # which of those rows is the latest is not known any more
             self._revive(rows.keys.take(rows.values < self._forgotten_below))
         return holder
@@ -141,6 +145,17 @@ class PartitionKeys:
         """The segment with this number."""
         return self._by_number[number]
 
+    def values_at(self, places: Places) -> tuple[NDArray[np.int64], Wholes | None]:
+        """Comparison values at places, NOWHERE among them, and whole ones where they are longer."""
+        values = self.table.values[places]
+        if not self._has_longer:
+            return values, None
+        wholes = np.full(len(places), None, object)
+        unsure = np.flatnonzero((places != NOWHERE) & may_be_longer(values))
+        wholes[unsure] = self._wholes_at(places[unsure])
+        wholes[[at for at in unsure if len(wholes[at]) <= 8 * WORDS]] = None
+        return values, wholes
+
     def _new(self, name: str, order: int, read: ReadColumns) -> Holder:
         holder = Holder(self._next, name, order, read)
         self._next += 1
@@ -159,12 +174,13 @@ class PartitionKeys:
             return
         if rows.values.ndim == 1:
             self.largest = max(self.largest, int(rows.values.max()))
+        self._has_longer |= rows.wholes is not None
         own = self._of_each(rows)
         rows, docs = rows.take(own), docs[own]
         places = self.table.find(rows.keys)
         is_new = places == NOWHERE
         wins = np.flatnonzero(~is_new)
-        wins = wins[self._is_better(holder, docs[wins], rows.values[wins], places[wins])]
+        wins = wins[self._is_better(holder, docs[wins], rows.take(wins), places[wins])]
         self._hide(places[wins])
         self._put(holder, places[wins], rows.values[wins], docs[wins])
         fresh = np.flatnonzero(is_new)
@@ -172,7 +188,7 @@ class PartitionKeys:
         shown = np.concatenate([wins, fresh])
         holder.show(docs[shown], ~rows.deletes[shown])
 
-    def _is_better(self, holder: Holder, docs: Any, values: Any, places: Places) -> Mask:
+    def _is_better(self, holder: Holder, docs: Any, rows: KeyRows, places: Places) -> Mask:
         """Does each row count more than the one at its key's place?"""
         table, held = self.table, self.table.holders[places]
         is_same = held == holder.number
@@ -185,8 +201,28 @@ class PartitionKeys:
         if self._first_counts:
             is_ahead: Mask = ~is_behind
             return is_ahead
-        before = table.values[places]
-        found: Mask = are_greater(values, before) | (are_equal(values, before) & is_behind)
+        greater, same = self._compared(rows, places)
+        found: Mask = greater | (same & is_behind)
+        return found
+
+    def _compared(self, rows: KeyRows, places: Places) -> tuple[Mask, Mask]:
+        """(is each row's value greater than the one at its key's place?, is it the same?)."""
+        before = self.table.values[places]
+        greater, same = are_greater(rows.values, before), are_equal(rows.values, before)
+        if self._has_longer and len(unsure := np.flatnonzero(same & may_be_longer(before))):
+            own = whole(rows.values[unsure], None if rows.wholes is None else rows.wholes[unsure])
+            held = self._wholes_at(places[unsure])
+            greater[unsure], same[unsure] = np.greater(own, held), np.equal(own, held)
+        return greater, same
+
+    def _wholes_at(self, places: Places) -> Wholes:
+        """Wide values at these places, read from the rows that have them."""
+        held, docs = self.table.holders[places], self.table.docs[places]
+        found = np.empty(len(places), object)
+        for number in np.unique(held):
+            at = np.flatnonzero(held == number)
+            rows = self._by_number[int(number)].read(self._reader.columns).take(docs[at])
+            found[at] = self._reader.encoded(rows, len(at))
         return found
 
     def _put(self, holder: Holder, places: Places, values: Any, docs: Any) -> None:
@@ -243,7 +279,7 @@ class PartitionKeys:
         is_better = np.ones(len(best.rows), np.bool_)
         for at, holder in enumerate(dropped):
             mine = is_known[best.holders[is_known] == at]
-            is_better[mine] = self._is_better(holder, best.docs[mine], best.rows.values[mine], places[mine])
+            is_better[mine] = self._is_better(holder, best.docs[mine], best.rows.take(mine), places[mine])
         beaten = places[is_better & (places != NOWHERE)]
         held, docs = self.table.holders[beaten], self.table.docs[beaten]
         for number in np.unique(held):
@@ -269,6 +305,7 @@ class _BestOf:
             Hashes(*(np.concatenate([getattr(read[i].keys, half) for i in in_order]) for half in ("high", "low"))),
             np.concatenate([read[i].values for i in in_order]),
             np.concatenate([read[i].deletes for i in in_order]),
+            joined([(len(read[i]), read[i].wholes) for i in in_order]),
         )
         own = of_each(rows)
         self.rows = rows.take(own)

@@ -187,3 +187,32 @@ def test_several_comparison_columns_decide_the_same_on_every_replica_and_after_r
     world.settled()
     poll(is_right, 20.0, "merged comparison values at the end")
     assert rows_of(broker, "SET skipUpsert=true; select count(*) from r") == [[170]]
+
+
+@pytest.mark.parametrize(("data_type", "version"), [("STRING", "release of the record {:03}"), ("BIG_DECIMAL", "{}.5")])
+def test_texts_and_decimals_decide_between_rows_also_once_they_are_in_files_and_after_restarts(
+    world: KeyedWorld, data_type: str, version: str
+) -> None:
+    columns = [*keyed_schema().body["dimensionFieldSpecs"], {"name": "version", "dataType": data_type}]
+    upsert = {"mode": "FULL", "comparisonColumns": ["version"]}
+    schema = keyed_schema(dimensionFieldSpecs=columns)
+    world.create_keyed({"upsertConfig": upsert}, schema=schema, rows=25, servers=(1, 2))
+    world.start_server(1)
+    world.start_server(2)
+    broker = world.start_broker()
+    pick = random.Random(7)
+
+    def put(count: int) -> None:
+        rows = [(f"k{pick.randrange(10)}", pick.randrange(1, 120), pick.randrange(1000), False) for _ in range(count)]
+        world.rows += rows
+        world.put_json([{"id": i, "ts": 10**12, "n": n, "version": version.format(v)} for i, v, n, _ in rows])
+
+    put(110)
+    world.shows(broker)
+    for number in (1, 2):
+        world.servers[number].stop()
+        world.start_server(number)
+        put(30)
+        world.shows(broker)
+    world.settled()
+    world.shows(broker)

@@ -27,7 +27,8 @@ SCHEMA = parse_schema({
         {"name": "id", "dataType": "STRING"}, {"name": "v", "dataType": "LONG"}, {"name": "w", "dataType": "DOUBLE"},
         {"name": "gone", "dataType": "BOOLEAN"}, {"name": "late", "dataType": "BOOLEAN"},
         *({"name": n, "dataType": kind} for n, kind in NUMBERS.items()), {"name": "plusd", "dataType": "DOUBLE"},
-        {"name": "text", "dataType": "STRING"},
+        {"name": "text", "dataType": "STRING"}, {"name": "label", "dataType": "STRING"},
+        {"name": "amount", "dataType": "BIG_DECIMAL"},
         {"name": "app", "dataType": "STRING", "singleValueField": False},
         {"name": "uni", "dataType": "INT", "singleValueField": False},
     ],
@@ -51,7 +52,7 @@ VALUES = st.fixed_dictionaries({
     "text": st.one_of(st.none(), st.sampled_from(["x", "xy", "é"])),
     "app": st.one_of(st.none(), st.lists(st.sampled_from("pq"), min_size=1, max_size=2)),
     "uni": st.one_of(st.none(), st.lists(st.integers(0, 2), min_size=1, max_size=2)),
-})  # fmt: skip
+}).map(lambda row: {**row, "label": f"{'version':30}{row['v']}", "amount": f"{row['v'] - 3}0.5"})  # fmt: skip
 #: Batches of rows; behind some of them the segment ends and another begins.
 BATCHES = st.lists(st.tuples(st.lists(VALUES, max_size=8), st.booleans()), max_size=6)
 
@@ -139,10 +140,10 @@ def test_partial_rows_are_completed_with_the_rows_before_them(
 
 
 @settings(max_examples=EXAMPLES // 2, deadline=None)
-@given(batches=BATCHES, drops=st.booleans())
-def test_late_rows_are_dropped_or_marked(batches: list[tuple[list[Row], bool]], drops: bool) -> None:
+@given(batches=BATCHES, drops=st.booleans(), compared=st.sampled_from(["v", "label", "amount"]))
+def test_late_rows_are_dropped_or_marked(batches: list[tuple[list[Row], bool]], drops: bool, compared: str) -> None:
     rules = KeyRules(
-        "FULL", ("id",), "v", delete_column="gone", drops_out_of_order=drops,
+        "FULL", ("id",), compared, delete_column="gone", drops_out_of_order=drops,
         out_of_order_column=None if drops else "late",
     )  # fmt: skip
     assert taken_in(rules, batches) == one_by_one(rules, batches)

@@ -17,7 +17,7 @@ from segments.domain.segments.ideal_state import new_ideal_state
 from segments.domain.segments.peer_download import check_has_place, check_peer_scheme
 from segments.domain.tables import table_config as configs
 from segments.domain.tables.kept_secrets import has_mask, keep_secrets
-from segments.domain.tables.keyed_tables import check_keyed, check_unchanged
+from segments.domain.tables.keyed_checks import check_keyed, check_unchanged
 from segments.domain.tables.schema import Schema
 from segments.domain.tables.server_tags import check_tags
 from segments.domain.tables.table_config import TableConfig
