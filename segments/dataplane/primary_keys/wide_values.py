@@ -1,6 +1,6 @@
 """Comparison values that are no 64-bit numbers (texts, decimals, bytes) as bytes that sort as Java sorts the values.
 
-A key keeps the first 24 of these bytes, as three integers. A longer value is kept whole beside its row while a batch is
+A key keeps the first 24 of these bytes, as three integers. A longer value is kept whole with its row while a batch is
 taken in; of a row that is there already it is read again where 24 bytes do not decide.
 """
 
@@ -33,7 +33,7 @@ def is_wide(stored_type: str) -> bool:
     return stored_type in _ENCODERS
 
 
-def encoded(values: pa.Array, stored_type: str) -> list[bytes]:
+def encoded(values: Any, stored_type: str) -> list[bytes]:
     """Each value as bytes that sort as the values do; none ends with a zero byte."""
     return _ENCODERS[stored_type](values)
 
@@ -41,7 +41,7 @@ def encoded(values: pa.Array, stored_type: str) -> list[bytes]:
 def in_words(values: Sequence[bytes]) -> tuple[Words, Wholes | None]:
     """(the first 24 bytes of each as a row of three integers that sort as they do, the longer ones whole)."""
     cut = np.array(values, f"S{_BYTES}") if len(values) else np.zeros(0, f"S{_BYTES}")
-    words = (cut.view(">u8").astype(np.uint64) ^ _SIGN).view(np.int64).reshape(len(values), WORDS)
+    words: Words = (cut.view(">u8").astype(np.uint64) ^ _SIGN).view(np.int64).reshape(len(values), WORDS)
     longer = [at for at, value in enumerate(values) if len(value) > _BYTES]
     if not longer:
         return words, None
@@ -62,7 +62,7 @@ def whole(words: Words, wholes: Wholes | None) -> Wholes:
     found = np.empty(len(words), object)
     found[:] = cut.tolist()
     if wholes is not None:
-        is_longer = np.not_equal(wholes, None).astype(np.bool_)
+        is_longer = _are_longer(wholes)
         found[is_longer] = wholes[is_longer]
     return found
 
@@ -77,13 +77,17 @@ def joined(pieces: Sequence[tuple[int, Wholes | None]]) -> Wholes | None:
 def ranks_of(wholes: Wholes) -> NDArray[np.int64]:
     """The order among values with the same words: one that is all in its words is the least."""
     found = np.zeros(len(wholes), np.int64)
-    longer = np.flatnonzero(np.not_equal(wholes, None).astype(np.bool_))
+    longer = np.flatnonzero(_are_longer(wholes))
     if len(longer):
         found[longer] = np.unique(wholes[longer], return_inverse=True)[1] + 1
     return found
 
 
-def _texts(values: pa.Array) -> list[bytes]:
+def _are_longer(wholes: Wholes) -> NDArray[np.bool_]:
+    return np.array([value is not None for value in wholes.tolist()], np.bool_)
+
+
+def _texts(values: Any) -> list[bytes]:
     found: list[bytes] = values.cast(pa.binary()).to_pylist()
     plain = _bytes_of(values)
     if not (plain >= 0xF0).any():
@@ -96,7 +100,7 @@ def _surrogates(found: re.Match[str]) -> str:
     return chr(0xD800 + (above >> 10)) + chr(0xDC00 + (above & 0x3FF))
 
 
-def _binaries(values: pa.Array) -> list[bytes]:
+def _binaries(values: Any) -> list[bytes]:
     return _without_zeros(values.to_pylist(), _bytes_of(values))
 
 
@@ -109,13 +113,13 @@ def _escaped(value: bytes) -> bytes:
     return value.replace(b"\1", b"\1\2").replace(b"\0", b"\1\1")
 
 
-def _bytes_of(values: pa.Array) -> NDArray[np.uint8]:
+def _bytes_of(values: Any) -> NDArray[np.uint8]:
     """The bytes of all values, and perhaps of others."""
     data = values.buffers()[2]
     return np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
 
 
-def _decimals(values: pa.Array) -> list[bytes]:
+def _decimals(values: Any) -> list[bytes]:
     return [_decimal(Decimal(text)) for text in values.to_pylist()]
 
 
