@@ -169,6 +169,10 @@ OPEN_METRICS = _bool("PINOTADMIN_OPEN_METRICS", False)
 #: The largest tar of a segment, or file of `ingestFromFile`, that is taken in, and what a tar may unpack to.
 MAX_UPLOAD_BYTES = _bytes("PINOTADMIN_MAX_UPLOAD_BYTES", "5G")
 MAX_UNPACKED_BYTES = _bytes("PINOTADMIN_MAX_UNPACKED_BYTES", "20G")
+#: Input files that people send: the largest one, and all of one person and of everybody that are kept at a time.
+INPUT_UPLOAD_BYTES = _bytes("PINOTADMIN_INPUT_UPLOAD_BYTES", "2G")
+INPUT_UPLOADS_PER_USER_BYTES = _bytes("PINOTADMIN_INPUT_UPLOADS_PER_USER_BYTES", "4G")
+INPUT_UPLOADS_BYTES = _bytes("PINOTADMIN_INPUT_UPLOADS_BYTES", "20G")
 #: The largest body of any other request.
 MAX_BODY_BYTES = _bytes("PINOTADMIN_MAX_BODY_BYTES", "20M")
 #: Large bodies that one web process takes in at once: of one user, and their bytes together; and what they leave free

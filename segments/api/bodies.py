@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeVar
 
+import msgspec
 from rest_framework.request import Request
 
 from segments.api.base import json_body
 from segments.domain.access.token_scope import EVERYTHING
 from segments.domain.formats.json_model import Model, Whole, read_model
+from segments.domain.push.push_model import RecordReader
 from segments.domain.upkeep.run_properties import OFFSETS, REPAIR_ORDERED, SEGMENT_LEVEL
 from segments.errors import PayloadTooLarge
 from segments.names import shown
@@ -130,6 +132,30 @@ class PushBody(Model, forbid_unknown_fields=True):
     reason: str | None = None
     override_checks: str | None = None
     overwrite: bool | None = None
+
+
+class InferBody(Model, forbid_unknown_fields=True):
+    """Files of which a table is to be made. The keys are those of a job specification; ``upload`` is the id of a file
+    that was sent, ``inputDirURI`` a folder or a file below the input roots.
+    """
+
+    table_name: str | None = None
+    upload: str | None = None
+    input_dir: str | None = msgspec.field(default=None, name="inputDirURI")
+    include_file_name_pattern: str | None = None
+    record_reader_spec: RecordReader | None = None
+    pinot_fs_specs: list[dict[str, Any]] | None = msgspec.field(default=None, name="pinotFSSpecs")
+    has_header: bool | None = None
+
+
+class LoadBody(Model, forbid_unknown_fields=True):
+    """A table to be: its documents, and the job that pushes its first rows."""
+
+    table_name: str
+    schema: dict[str, Any]
+    table_config: dict[str, Any]
+    job: dict[str, Any]
+    reason: str | None = None
 
 
 class TokenBody(Model, forbid_unknown_fields=True):

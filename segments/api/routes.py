@@ -17,7 +17,7 @@ from segments.api.queries import query
 from segments.api.realtime import completion, consumption, partitions, reingestion, set_aside, stored_copies
 from segments.api.replacement import checks, lineage, protocol, undo
 from segments.api.segments import segment_archive, segment_operations, segment_uploads, segments
-from segments.api.tables import rebalance, schemas, tables
+from segments.api.tables import new_table, rebalance, schemas, tables
 from segments.api.tasks import lint, queues, runs, scheduler
 from segments.api.upkeep import findings, health, metrics, webhooks
 from segments.domain.realtime.completion import Kind
@@ -76,6 +76,9 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
         Route("tables/<str:table>/metadata", tables.TableMetadata),
         Route("tables/<str:table>/rebalance", rebalance.Rebalance),
         Route("rebalanceStatus/<str:job>", rebalance.RebalanceStatus),
+        Route("api/v1/uploads", new_table.Uploads),
+        Route("api/v1/tables/infer", new_table.InferTable),
+        Route("api/v1/tables/load", new_table.LoadTable),
         Route("api/v1/tables/<str:table>/rebalance", rebalance.NewestRebalance),
         Route("api/v1/tables/<str:table>/secrets", tables.TableSecrets),
     ),

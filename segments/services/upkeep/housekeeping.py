@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from segments.models import AlertDelivery, AuditEvent, Finding, FindingSnooze, PassRun, Push
+from segments.services.tables.design.uploads import remove_expired
 
 #: Rows deleted in one statement: SQLite has one writer, and others wait for it.
 _AT_ONCE: Final = 1000
@@ -21,8 +22,14 @@ _OVER: Final = (Push.State.DONE, Push.State.FAILED, Push.State.CANCELLED)
 
 
 def run() -> list[str]:
-    """Delete it; a sentence for each kind of which there was something. ``HISTORY_DAYS`` 0 keeps all records."""
+    """Delete it, and uploaded input files that nobody needs; a sentence for each kind of which there was something.
+    ``HISTORY_DAYS`` 0 keeps all records.
+    """
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
+    return [*remove_expired(timezone.now().timestamp()), *_old_records()]
+
+
+def _old_records() -> list[str]:
     if settings.HISTORY_DAYS <= 0:
         return []
     before = timezone.now() - timedelta(days=settings.HISTORY_DAYS)

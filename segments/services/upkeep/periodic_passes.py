@@ -172,7 +172,7 @@ DECLARED: Final = (
     ),
     Periodic(
         "keep_house",
-        "deletes ended sessions, and records older than they are kept",
+        "deletes ended sessions, records older than they are kept, and uploaded files that are pushed or a day old",
         Every("Housekeeping", 1, "hours"),
         OncePass(lambda _: housekeeping.run()),
         TaskRule(PASSES, 600),

@@ -81,6 +81,17 @@ class AvroFile:
                     found.append(place)
             return found
 
+    def first_rows(self, most: int) -> list[dict[str, Any]]:
+        """The first ``most`` rows, with all keys. Raises InvalidInput naming the file."""
+        found: list[dict[str, Any]] = []
+        with self._reading() as file:
+            header = _header(file)
+            for count, packed in _blocks(file, header, None):
+                found += _records(header, count, packed, self.raw_times)
+                if len(found) >= most:
+                    break
+        return found[:most]
+
     def rows(self, piece: Piece, schema: Schema, notes: FileNotes | None, complex_type: ComplexType | None) -> pa.Table:
         """The schema's columns of a piece. Raises InvalidInput naming the file."""
         unnesting = None if complex_type is None else Unnesting(self.path, complex_type, schema, notes)

@@ -36,6 +36,9 @@ class _Groups(Protocol):
     def read(self, group: int, columns: list[str]) -> pa.Table:
         """One group."""
 
+    def first(self, most: int) -> pa.Table:
+        """``most`` rows from the beginning, or somewhat more, with all columns."""
+
 
 class _Parquet:
     def __init__(self, file: Any) -> None:
@@ -48,6 +51,10 @@ class _Parquet:
 
     def read(self, group: int, columns: list[str]) -> pa.Table:
         return self._file.read_row_group(group, columns=columns, use_threads=False)
+
+    def first(self, most: int) -> pa.Table:
+        batches = self._file.iter_batches(batch_size=most, use_threads=False)
+        return pa.Table.from_batches([b for b, _ in zip(batches, range(1), strict=False)], self._file.schema_arrow)
 
 
 class _Orc:
@@ -64,6 +71,10 @@ class _Orc:
     def read(self, group: int, columns: list[str]) -> pa.Table:
         return pa.Table.from_batches([self._file.read_stripe(group, columns=columns)])
 
+    def first(self, most: int) -> pa.Table:
+        found = [self._file.read_stripe(0)] if self._file.nstripes else []
+        return pa.Table.from_batches(found, self._file.schema)
+
 
 @dataclass(frozen=True)
 class Columnar:
@@ -76,14 +87,18 @@ class Columnar:
     def count(self) -> int:
         """How many rows it has."""
         with self._opened() as file:
-            if isinstance(file, _Orc):
-                return int(file._file.nrows)
-            return sum(rows for rows, _ in file.sizes())
+            return self._total(file)
 
     def group_sizes(self) -> list[int]:
         """About how many bytes each group has, unpacked."""
         with self._opened() as file:
             return [size for _, size in file.sizes()]
+
+    def first_rows(self, most: int) -> tuple[pa.Table, bool]:
+        """(about the first ``most`` rows with all columns, are they all rows). Raises InvalidInput naming the file."""
+        with self._opened() as file:
+            table = file.first(most)
+            return table.slice(0, most), table.num_rows <= most and table.num_rows == self._total(file)
 
     def rows(self, piece: Piece, schema: Schema, notes: FileNotes | None, complex_type: ComplexType | None) -> pa.Table:
         """The schema's columns of a piece. Raises InvalidInput naming the file."""
@@ -103,6 +118,10 @@ class Columnar:
             unnesting = Unnesting(self.path, complex_type, schema, notes)
             made = [unnesting.table(t.to_pylist(maps_as_pydicts="lossy")) for t in tables]
             return joined(made).select(sorted(unnesting.mentioned)) if made else raw_rows((), schema)
+
+    @staticmethod
+    def _total(file: _Groups) -> int:
+        return int(file._file.nrows) if isinstance(file, _Orc) else sum(rows for rows, _ in file.sizes())
 
     def _tables(self, file: _Groups, piece: Piece, columns: list[str], notes: FileNotes | None) -> Iterator[pa.Table]:
         sizes = file.sizes()

@@ -1,0 +1,106 @@
+"""/api/v1/uploads, /api/v1/tables/infer, /api/v1/tables/load: from a file to a table."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from segments import wiring
+from segments.api.base import ApiView, need_text, text_field, text_param
+from segments.api.bodies import InferBody, LoadBody, read_body
+from segments.errors import InvalidInput
+from segments.services.core.context import Actor
+from segments.services.jobs.queue import enqueue_push
+from segments.services.push.push_document import push_document
+from segments.services.tables.design.creation import create_and_push
+from segments.services.tables.design.inferred_table import InputWish, infer_table
+from segments.services.tables.design.uploads import KEPT_S, find_upload, room_for, save_upload
+
+#: Rows that an answer shows.
+_SHOWN: Final = 50
+
+
+class Uploads(ApiView):
+    """Send a file of which a table is to be made."""
+
+    rights = {"POST": "administer"}
+    answers = {"POST": {201: "object"}}
+    parameters = {"POST": ("name", "tableName")}
+
+    def table_asked(self, request: Request) -> str | None:
+        """The table that is to be made of it."""
+        return text_param(request, "tableName")
+
+    @property
+    def largest_body(self) -> int:
+        """As much as there is room for."""
+        return room_for(self.request.user.get_username())
+
+    def post(self, request: Request) -> Response:
+        """The body is the file itself; ``name`` is its name. It is kept for a day, for whoever sent it: the answer's
+        ``upload`` names it for ``/api/v1/tables/infer``, ``inputDirURI`` for a push.
+        """
+        if (request.content_type or "").startswith("multipart/"):
+            raise InvalidInput(
+                "The body is a form.", remedy="Send the file itself, with Content-Type: application/octet-stream."
+            )
+        name = need_text(request, "name")
+        length = str(request.META.get("CONTENT_LENGTH") or "")
+        saved = save_upload(self.ctx, name, int(length) if length.isdigit() else None, request._request, self.actor)
+        expires = datetime.fromtimestamp(saved.began_s + KEPT_S, UTC).isoformat(timespec="seconds")
+        found = {"upload": saved.id, "name": saved.path.name, "bytes": saved.size, "inputDirURI": saved.folder}
+        return Response({**found, "expires": expires}, status=201)
+
+
+class InferTable(ApiView):
+    """What a table of some files would be."""
+
+    bodies = {"POST": InferBody}
+    rights = {"POST": "administer"}
+
+    def table_asked(self, request: Request) -> str | None:
+        """The table that is to be made of them."""
+        return text_field(request, "tableName")
+
+    def post(self, request: Request) -> Response:
+        """Columns with types and counts, the suggested ``schema`` and ``tableConfig``, the ``job`` that pushes the
+        files, and the first 50 rows. The beginning of the first file is read; nothing is written.
+        """
+        asked = read_body(request, InferBody)
+        if bool(asked.upload) == bool(asked.input_dir):
+            raise InvalidInput(
+                "Either 'upload' or 'inputDirURI' says where the files are.", remedy="Give one of them.",
+                field="inputDirURI",
+            )  # fmt: skip
+        folder = find_upload(self.actor.name, asked.upload).folder if asked.upload else str(asked.input_dir)
+        wish = InputWish(
+            folder, asked.table_name or "", asked.include_file_name_pattern, asked.pinot_fs_specs,
+            asked.record_reader_spec, asked.has_header,
+        )  # fmt: skip
+        return Response(infer_table(self.ctx, wish, roots=wiring.input_roots()).to_json(_SHOWN))
+
+
+class LoadTable(ApiView):
+    """Create a table with its schema and push its first rows."""
+
+    bodies = {"POST": LoadBody}
+    rights = {"POST": "administer"}
+    answers = {"POST": {201: "object"}}
+
+    def table_asked(self, request: Request) -> str | None:
+        """The new table."""
+        return text_field(request, "tableName")
+
+    def post(self, request: Request) -> Response:
+        """Answers with the push, which runs. When a step is refused, nothing is left of the earlier ones."""
+        asked = read_body(request, LoadBody)
+        actor = Actor(self.actor.name, asked.reason or self.actor.reason, self.actor.address)
+        push = create_and_push(
+            self.ctx, asked.table_name, asked.schema, asked.table_config, asked.job, actor=actor,
+            roots=wiring.input_roots(),
+        )  # fmt: skip
+        enqueue_push(self.ctx, str(push.pk))
+        return Response(push_document(push), status=201, headers={"Location": f"/api/v1/pushes/{push.pk}"})

@@ -1,0 +1,101 @@
+"""Creates a table with its schema and starts its first push: all of it, or nothing is left."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+
+from segments.domain.push.push_spec import parse_spec
+from segments.domain.tables.schema import new_schema
+from segments.errors import InvalidInput, NotFound, OutcomeUnknown, PinotAdminError, StateConflict
+from segments.models import Push
+from segments.names import OFFLINE
+from segments.services.core.context import Actor, Context
+from segments.services.push.pushes import create_push
+from segments.services.tables import schemas, tables
+
+log = logging.getLogger(__name__)
+
+
+def create_and_push(
+    ctx: Context,
+    name: str,
+    schema: Any,
+    config: Any,
+    job: Mapping[str, Any],
+    *,
+    actor: Actor,
+    roots: Sequence[str],
+) -> Push:
+    """Create the schema and the OFFLINE table ``name``, and make the push that ``job`` specifies, which the caller puts
+    into the queue.
+
+    What was created is taken back when a later step is refused. A schema that is already there is used if it is the
+    same. Raises what the steps raise: InvalidInput naming the field, StateConflict for a table or another schema of
+    that name, Forbidden, NotFound, TooManyRequests.
+    """
+    wanted = new_schema(schema)
+    _check_names(name, wanted.name, config, job)
+    parse_spec(job)
+    with ExitStack() as undo:
+        _create_schema(ctx, name, schema, actor, undo)
+        made = tables.create_table(ctx, config, actor=actor).table
+        undo.callback(_taken_back, f"table '{made}'", partial(tables.delete_table, ctx, made, actor=actor))
+        try:
+            push = create_push(ctx, job, actor, roots=roots)
+        except OutcomeUnknown:
+            undo.pop_all()
+            raise
+        undo.pop_all()
+    return push
+
+
+def _create_schema(ctx: Context, name: str, body: Any, actor: Actor, undo: ExitStack) -> None:
+    try:
+        there = schemas.read_schema(ctx, name)
+    except NotFound:
+        schemas.create_schema(ctx, body, override=False, actor=actor)
+        undo.callback(_taken_back, f"schema '{name}'", partial(schemas.delete_schema, ctx, name, actor=actor))
+        return
+    if there.body != body:
+        raise StateConflict(
+            f"A schema '{name}' with other columns exists already.",
+            remedy=f"Choose another name for the table, or delete the schema (DELETE /schemas/{name}).",
+            field="name",
+        )
+
+
+def _check_names(name: str, schema_name: str, config: Any, job: Mapping[str, Any]) -> None:
+    """All documents must be of the table for which the right was asked."""
+    spec = job.get("tableSpec")
+    named = {
+        "schema.schemaName": schema_name,
+        "tableConfig.tableName": _plain_name(config.get("tableName") if isinstance(config, dict) else None),
+        "job.tableSpec.tableName": _plain_name(spec.get("tableName") if isinstance(spec, Mapping) else None),
+    }
+    for field, found in named.items():
+        if found != name:
+            raise InvalidInput(
+                f"'{field}' is '{found}', the table is '{name}'.", remedy="Make all names the same.", field=field
+            )
+    if str(config.get("tableType") or OFFLINE).upper() != OFFLINE:
+        raise InvalidInput(
+            "'tableConfig.tableType' must be OFFLINE: files are pushed to offline tables.",
+            remedy="Create a REALTIME table with POST /tables.",
+            field="tableConfig.tableType",
+        )
+
+
+def _plain_name(value: Any) -> str:
+    return str(value or "").removesuffix(f"_{OFFLINE}")
+
+
+def _taken_back(what: str, remove: Callable[[], object]) -> None:
+    """Remove it; a failure is logged, since the fault that led here is the one to show."""
+    try:
+        remove()
+    except PinotAdminError as error:
+        log.warning("The %s could not be taken back: %s", what, error)

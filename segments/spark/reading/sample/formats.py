@@ -1,0 +1,156 @@
+"""Finds out what an input file is: its format by the first bytes and the name, and how a CSV file is written."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final
+
+from segments.datatypes.inference.written_types import type_of_texts
+from segments.domain.push.reader_spec import ReaderSpec
+from segments.domain.tables.design.given_names import is_plain, plain_names
+from segments.errors import InvalidInput
+from segments.gateways.input_files.source import InputSource
+from segments.spark.reading.sample.head import first_bytes
+from segments.spark.reading.text import Text
+
+_MAGIC: Final = ((b"PAR1", "parquet"), (b"ORC", "orc"), (b"Obj\x01", "avro"))
+_DELIMITERS: Final = ",;\t|"
+#: Bytes and records that show how a file is written.
+_HEAD: Final = 256 << 10
+_RECORDS: Final = 50
+#: Texts that stand for null in the files of many programs, besides the empty one.
+_NULLS: Final = ("NULL", "null", "\\N", "NA", "N/A", "n/a", "NaN", "nan", "None", "-")
+
+
+def format_of(path: str, source: InputSource) -> str:
+    """One of the formats of readers. Raises InvalidInput, NotFound, Unavailable for a file that can not be read, and
+    InvalidInput for one that is nothing of the kind.
+    """
+    with source.open(path) as file:
+        first = bytes(file.read(8))
+    if not first:
+        raise InvalidInput(f"Input file '{path}' is empty.", remedy="Choose a file with rows.")
+    found = next((name for magic, name in _MAGIC if first.startswith(magic)), None)
+    if found is not None:
+        return found
+    head, _ = first_bytes(Text(path, encoding_of(path, source), source), _HEAD)
+    if b"\x00" in head:
+        raise InvalidInput(
+            f"Input file '{path}' is no CSV, JSON, Parquet, ORC or Avro file.",
+            remedy="Spreadsheets and archives (.xlsx, .zip, .tar) are not read: export or unpack them first.",
+        )
+    return "json" if head.lstrip().startswith((b"{", b"[")) else "csv"
+
+
+def encoding_of(path: str, source: InputSource) -> str:
+    """UTF-8 (or UTF-16 by its mark) unless the beginning is none; then that of Windows."""
+    head, is_all = first_bytes(Text(path, "utf-8", source), _HEAD)
+    try:
+        head[: len(head) if is_all else -4].decode()
+    except UnicodeDecodeError as error:
+        if is_all or error.start < len(head) - 8:
+            return "cp1252"
+    return "utf-8"
+
+
+def csv_reader(path: str, source: InputSource, *, has_header: bool | None = None) -> tuple[ReaderSpec, list[str]]:
+    """(how a CSV file is to be read, its columns as the file names them; "" those that have no name).
+
+    ``has_header``: whether the first line names the columns; None: found out. Names that queries could not use are
+    replaced by ``header``. Raises InvalidInput.
+    """
+    encoding = encoding_of(path, source)
+    head, is_all = first_bytes(Text(path, encoding, source), _HEAD)
+    text = head.decode(errors="replace")
+    delimiter = _delimiter(text)
+    records = _records(text, delimiter, is_all=is_all)
+    if not records:
+        raise InvalidInput(f"Input file '{path}' has no line with values.", remedy="Choose a file with rows.")
+    named = _is_header(records) if has_header is None else has_header
+    given = [n.strip() for n in records[0]] if named else [""] * len(records[0])
+    names = plain_names(given)
+    is_same = named and names == given and all(map(is_plain, given))
+    return ReaderSpec(
+        "csv",
+        delimiter,
+        None if is_same else tuple(names),
+        skip_header=named and not is_same,
+        multi_value="|" if delimiter == ";" else ";",
+        null_string=_null_text(records[1:] if named else records),
+        encoding=encoding,
+    ), given
+
+
+def _delimiter(text: str) -> str:
+    """The character that cuts most lines into the same number of values, the more the better."""
+    best, score = ",", (0.0, 0)
+    for delimiter in _DELIMITERS:
+        lengths = Counter(len(r) for r in _records(text, delimiter, is_all=False))
+        if not lengths:
+            continue
+        width, count = max(lengths.items(), key=lambda item: (item[1], item[0]))
+        found = (count / lengths.total(), width)
+        if width > 1 and found > score:
+            best, score = delimiter, found
+    return best
+
+
+def _records(text: str, delimiter: str, *, is_all: bool) -> list[list[str]]:
+    found = []
+    try:
+        for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+            if any(v.strip() for v in record):
+                found.append(record)
+            if len(found) > _RECORDS:
+                break
+    except csv.Error:  # a value of more than a hundred thousand characters
+        pass
+    return found if is_all or len(found) <= 1 or len(found) > _RECORDS else found[:-1]
+
+
+def _is_header(records: Sequence[Sequence[str]]) -> bool:
+    """Is the first record one of names: no number, no date, nothing twice?"""
+    names = [n.strip() for n in records[0]]
+    present = [n for n in names if n]
+    if not present or len(set(present)) < len(present):
+        return False
+    return all(
+        type_of_texts("", {n: 1}).data_type == "STRING" and not type_of_texts("", {n: 1}).format for n in present
+    )
+
+
+def _null_text(records: Sequence[Sequence[str]]) -> str | None:
+    """The text for null that most of the values have which are in columns of something else."""
+    found: Counter[str] = Counter()
+    for column in zip(*(r for r in records if len(r) == len(records[0])), strict=True):
+        values = [v.strip() for v in column]
+        others = {v: 1 for v in values if v and v not in _NULLS}
+        if others and type_of_texts("", others).data_type != "STRING":
+            found.update(v for v in values if v in _NULLS)
+        elif {"NULL", "\\N"} & set(values):
+            found.update(v for v in values if v in ("NULL", "\\N"))
+    return found.most_common(1)[0][0] if found else None
+
+
+def reader_configs(reader: ReaderSpec) -> dict[str, Any]:
+    """``recordReaderSpec`` of a job that reads files in this way."""
+    if reader.format != "csv":
+        configs = {"encoding": reader.encoding} if reader.format == "json" and reader.encoding != "utf-8" else {}
+        return {"dataFormat": reader.format, **({"configs": configs} if configs else {})}
+    configs = {}
+    if reader.delimiter != ",":
+        configs["delimiter"] = "\\t" if reader.delimiter == "\t" else reader.delimiter
+    if reader.header is not None:
+        configs["header"] = reader.delimiter.join(reader.header)
+    if reader.skip_header:
+        configs["skipHeader"] = "true"
+    if reader.multi_value not in (None, ";"):
+        configs["multiValueDelimiter"] = str(reader.multi_value)
+    if reader.null_string is not None:
+        configs["nullStringValue"] = reader.null_string
+    if reader.encoding != "utf-8":
+        configs["encoding"] = reader.encoding
+    return {"dataFormat": "csv", **({"configs": configs} if configs else {})}
