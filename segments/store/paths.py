@@ -125,11 +125,6 @@ def participant(instance: str) -> str:
     return f"{PARTICIPANT_CONFIGS}/{instance}"
 
 
-def current_states(instance: str, session: str) -> str:
-    """Parent of what the instance reports in this session."""
-    return f"{INSTANCES}/{instance}/CURRENTSTATES/{session}"
-
-
 def current_state(instance: str, session: str, table: str) -> str:
     """What the instance reports of one table."""
     return f"{INSTANCES}/{instance}/CURRENTSTATES/{session}/{table}"

@@ -134,7 +134,7 @@ def test_a_dropped_table_leaves_nothing(world: World) -> None:
     world.store.delete(paths.ideal_state(TABLE))
     poll(lambda: world.store.get(paths.external_view(TABLE)) is None, what="no external view")
     poll(lambda: not (world.folder / "server-1" / TABLE).exists(), what="no folder")
-    assert world.store.children(paths.current_states(ME, world.stores[0].session_id())) == []
+    assert world.store.children(f"{paths.INSTANCES}/{ME}/CURRENTSTATES/{world.stores[0].session_id()}") == []
 
 
 def test_a_restarted_server_reuses_what_is_right_and_removes_what_nobody_wants(world: World) -> None:

@@ -99,11 +99,6 @@ class Routing:
         held = self.ended.get(segment, frozenset())
         return [s for s in choice if s.instance in held] or choice
 
-    @property
-    def unavailable(self) -> list[str]:
-        """Segments that a query would need and nobody serves."""
-        return [s for s in self.wanted if not self.replicas.get(s)]
-
 
 @dataclass(frozen=True)
 class Observed:

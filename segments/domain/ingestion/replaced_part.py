@@ -26,11 +26,6 @@ class Selector:
     until_ms: int | None = None
     files: str | None = None
 
-    @property
-    def is_time_range(self) -> bool:
-        """Else it is a set of files."""
-        return self.from_ms is not None
-
 
 def read_selector(given: Mapping[str, str]) -> Selector | None:
     """The selector of a task's keys; None: none is set. Only for keys without ``selector_problems``."""

@@ -14,11 +14,6 @@ from segments.expressions.functions import FUNCTIONS
 from segments.expressions.ingestion import Call, Column, Expression, Literal
 
 
-def supported_functions() -> list[str]:
-    """All names that ingestion knows, in the form that is compared (no capitals, no underscores)."""
-    return sorted(name for name, function in FUNCTIONS.items() if function.arrow is not None)
-
-
 def check(tree: Expression) -> None:
     """Raises InvalidInput with the name of a function that is not supported, or takes another number of arguments."""
     if not isinstance(tree, Call):

@@ -130,7 +130,7 @@ def test_a_replaced_time_range_needs_both_ends_in_order() -> None:
     found = read({"replaceFrom": "2026-01-01", "replaceUntil": "1769904000000"}).selector
     assert found is not None
     assert found.from_ms == 1767225600000
-    assert found.is_time_range
+    assert (found.until_ms, found.files) == (1769904000000, None)
     for keys in (
         {"replaceFrom": "2026-01-01"},
         {"replaceFrom": "2026-01-02", "replaceUntil": "2026-01-01"},
