@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from segments.clusters.embedded.realtime.committing import repair_committing
+from segments.clusters.embedded.realtime.lost_segments import forget_old_jobs
 from segments.domain.realtime.reingestion.job import State
 from segments.errors import NotFound, Rejected, StateConflict, Unavailable
 from segments.services.core.context import Actor
 from segments.services.realtime.reingestion import broken_segments, jobs
-from segments.services.realtime.reingestion.lost_segments import forget_old_jobs
 from segments.store import paths
 from segments.store.records.data_loss import read_data_loss
 from tests.dataplane.consuming_world import RT, ConsumingWorld, instance

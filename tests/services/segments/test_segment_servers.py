@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from segments.clusters.embedded.segments.segment_servers import segment_servers
 from segments.domain.tables.server_tags import check_tags, consuming_tag, segment_tag
 from segments.domain.tables.table_config import TableConfig, parse_table_config
 from segments.errors import InvalidInput
 from segments.services.segments import deletion
-from segments.services.segments.placement.segment_servers import segment_servers
 from segments.services.segments.restore import restore_segments
 from segments.services.segments.uploads import upload_tar
 from segments.services.tables import schemas, tables

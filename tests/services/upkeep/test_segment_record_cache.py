@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from segments.clusters.embedded.realtime.resource_pressure import relieve
 from segments.services.realtime.deep_store_upload import missing_from_store
 from segments.services.realtime.realtime_validation import run
-from segments.services.realtime.resource_pressure import relieve
 from segments.services.tables.table_record import read_table_config
 from segments.services.upkeep.segment_record_cache import READ_AGAIN_MS
 from segments.store import paths

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
+from segments.clusters.embedded.realtime.lost_segments import reingest_lost
 from segments.domain.realtime.commit.end import Built
 from segments.domain.realtime.commit.fields import END_OFFSET, PARTITION_METADATA
 from segments.domain.realtime.completion import from_record
@@ -30,7 +31,6 @@ from segments.services.realtime.completion.commit_end import end_writes
 from segments.services.realtime.completion.commit_file import CommitFile
 from segments.services.realtime.completion.committing_list import correct_list
 from segments.services.realtime.realtime_state import COMPLETION_TIME_KEY, completion_ms
-from segments.services.realtime.reingestion.lost_segments import reingest_lost
 from segments.services.segments.segments import cached_records
 from segments.services.tables.table_record import read_table_config
 from segments.services.upkeep.segment_record_cache import CachedRecord

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from segments.clusters.embedded.realtime import committing
+from segments.clusters.embedded.realtime.described_writes import described
 from segments.clusters.embedded.realtime.replica_resets import Resets, plan_resets
 from segments.domain.formats.plural import counted
 from segments.domain.realtime.repair.committing import Need
@@ -21,7 +22,6 @@ from segments.services.realtime.reingestion import jobs
 from segments.services.realtime.reingestion.broken_segments import preview
 from segments.services.segments import segment_reset
 from segments.services.segments.segments import read_records
-from segments.services.upkeep.described_writes import described
 from segments.store import paths
 from segments.store.records.instances import live_instances
 

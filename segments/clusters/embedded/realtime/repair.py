@@ -10,8 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from segments.clusters.embedded.realtime import committing, force_commit
+from segments.clusters.embedded.realtime.lost_segments import forget_old_jobs
 from segments.clusters.embedded.realtime.pause import keep_paused
 from segments.clusters.embedded.realtime.replica_resets import reset_bad_replicas
+from segments.clusters.embedded.realtime.resource_pressure import relieve
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.llc_name import partition_of
 from segments.domain.realtime.pause import PauseState, consuming_segments, is_disabled, pause_of
@@ -29,8 +31,6 @@ from segments.services.realtime.completion.commit_file import remove_left_upload
 from segments.services.realtime.completion.completion_state import remove_left_machines
 from segments.services.realtime.consuming_segments import Ensured, ensure_consuming
 from segments.services.realtime.realtime_state import observe_realtime
-from segments.services.realtime.reingestion.lost_segments import forget_old_jobs
-from segments.services.realtime.resource_pressure import relieve
 from segments.services.replacement.lineage_record import table_not_found
 from segments.services.segments.segments import cached_records
 from segments.services.set_aside import replay

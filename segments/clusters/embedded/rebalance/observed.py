@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from segments.clusters.embedded.segments.segment_servers import segment_servers
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.pause import is_disabled
 from segments.domain.realtime.realtime_table import check_realtime
@@ -19,7 +20,6 @@ from segments.errors import InvalidInput, NotFound, StateConflict
 from segments.names import REALTIME, TableName
 from segments.services.core.context import Context
 from segments.services.realtime.realtime_servers import tenant_servers
-from segments.services.segments.placement.segment_servers import segment_servers
 from segments.store import paths
 from segments.store.base import Create, Replace, Versioned
 from segments.store.records.document import Documents

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from segments.clusters.embedded.segments.restored_files import land, stage, unstage
+from segments.clusters.embedded.segments.segment_servers import segment_servers
 from segments.domain.formats.znrecord import ZNRecord, encode
 from segments.domain.replacement.undo.return_rule import ReturnRule
 from segments.domain.segments import archive as documents
@@ -27,7 +28,6 @@ from segments.services.replacement.lineage_record import Observed, observe
 from segments.services.segments import archive
 from segments.services.segments.archive import KeptFile, in_parallel, kept_path, owns_file
 from segments.services.segments.deletion_queue import Pending, forget, read_queue
-from segments.services.segments.placement.segment_servers import segment_servers
 from segments.services.segments.restore import Found, busy, obstacles
 from segments.services.segments.upload_files import download_url
 from segments.store import paths

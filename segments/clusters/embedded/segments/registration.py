@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 from segments.clusters.embedded.segments.replaced import KeptNow, Replaced, keep, take_back
+from segments.clusters.embedded.segments.segment_servers import SegmentServers, segment_servers
 from segments.domain.formats.znrecord import ZNRecord, encode
 from segments.domain.push.same_name import SameName, would_replace
 from segments.domain.replacement import lineage as lineages
@@ -24,7 +25,6 @@ from segments.errors import OutcomeUnknown, PinotAdminError
 from segments.names import OFFLINE, REALTIME, TableName
 from segments.services.core.context import SYSTEM, Actor, Context
 from segments.services.replacement.entry_lease import renew_for_upload
-from segments.services.segments.placement.segment_servers import SegmentServers, segment_servers
 from segments.services.segments.segments import read_segments
 from segments.services.segments.upload_options import UploadOptions, table_missing
 from segments.store import paths

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from segments.clusters.embedded.segments.segment_servers import check_has_servers
 from segments.clusters.embedded.tables.broker_rows import broker_row
 from segments.domain.formats.recorded_change import recorded_change
 from segments.domain.formats.znrecord import ZNRecord
@@ -29,7 +30,6 @@ from segments.services.core.context import Context
 from segments.services.realtime.consuming_segments import first_segments, make_remaining_segments
 from segments.services.replacement.checks.check_settings import validate_checks
 from segments.services.replacement.lineage_record import table_not_found
-from segments.services.segments.placement.segment_servers import check_has_servers
 from segments.services.tables.schemas import read_schema
 from segments.services.tables.table_record import table_exists
 from segments.services.tables.table_secrets import secrets_masked_in_errors

@@ -1,3 +1,0 @@
-"""Where segments of a table may go: servers are chosen by their tags, whether they are enabled and whether they are
-alive.
-"""
