@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from django.conf import settings
 from redis import Redis
 
-from segments.clusters.embedded import EMBEDDED
+from segments.clusters.embedded import OFFERS, NoLocalBroker, embedded_engine
 from segments.clusters.pinot.connections.check import check_row
 from segments.clusters.pinot.connections.open_clusters import OpenClusters
 from segments.clusters.pinot.engine import OFFERS as PINOT_OFFERS
@@ -149,19 +149,20 @@ def context(cluster: str | None = None) -> Context:
             clock=clock_ms,
             new_id=lambda: str(uuid.uuid4()),
             controller_url=own_url(),
-            engine=EMBEDDED,
+            engine=embedded_engine(servers(), _detached_broker, lambda: _parts.broker or NoLocalBroker()),
             limits=_limits(),
             queue=queue(),
             streams=lambda config: open_stream(config, stream_access()),
             check_stream=lambda config: check_stream(config, stream_access()),
             registries=stream_access().registries,
-            servers=servers(),
-            snapshots=lambda table: DetachedBroker(store(), servers(), clock_ms, table),
-            local_broker=lambda: _parts.broker,
             inputs=input_rules(),
         )
 
     return _once("context", build)
+
+
+def _detached_broker(table: str) -> DetachedBroker:
+    return DetachedBroker(store(), servers(), clock_ms, table)
 
 
 def _installation() -> Installation:
@@ -192,7 +193,7 @@ def _limits() -> Limits:
 
 def offers_of(row: Cluster) -> Offers:
     """What the cluster of this row has that others have not; connects nowhere."""
-    return PINOT_OFFERS if row.is_pinot else EMBEDDED.offers
+    return PINOT_OFFERS if row.is_pinot else OFFERS
 
 
 def query(cluster: str | None = None) -> SqlBroker:
@@ -213,9 +214,7 @@ def replica_errors(ctx: Context) -> ErrorReader | None:
 
 
 def column_profiles(ctx: Context) -> ProfileReader | None:
-    """What servers know of the columns of segments; None where servers are not ours: then the
-    engine is asked.
-    """
+    """What servers know of the columns of segments; None where servers are not ours: the engine is asked then."""
     return servers().profile if ctx.engine.offers.own_processes else None
 
 

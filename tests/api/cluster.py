@@ -19,7 +19,6 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from segments import wiring
-from segments.clusters.embedded import EMBEDDED
 from segments.domain.segments.ideal_state import external_view
 from segments.domain.tables import schema as schemas
 from segments.domain.tables.table_config import parse_table_config
@@ -33,6 +32,7 @@ from segments.store import paths
 from segments.store.memory import MemoryStore
 from segments.store.records.cluster_setup import ensure_cluster
 from segments.store.records.instances import join
+from tests.services.embedded_engine import EMBEDDED
 
 DAY0 = 19_000
 TABLE = TableName("t", OFFLINE)

@@ -45,6 +45,7 @@ from tests.factories import (
     make_table,
     make_user,
 )
+from tests.services.embedded_engine import asking
 from tests.services.realtime_world import TABLE as REALTIME
 from tests.services.realtime_world import RealtimeWorld
 from tests.services.world import ANN, TABLE, World
@@ -133,7 +134,7 @@ def realtime(world: World, tmp_path: Path) -> Iterator[RealtimeWorld]:
     def say(url: str, method: str, path: str, *_: object) -> list[dict[str, Any]]:
         return _consumers(realtime.consuming[0], is_detailed=path.endswith("/consumers"))
 
-    realtime.ctx = replace(realtime.ctx, cluster=CLUSTER, servers=SimpleNamespace(ask=say))  # type: ignore[arg-type]  # only what is asked
+    realtime.ctx = asking(replace(realtime.ctx, cluster=CLUSTER), say)
     record_data_loss(
         realtime.ctx.store, REALTIME.typed, [DataLoss(0, "100", "350", realtime.consuming[0], realtime.now)]
     )

@@ -14,7 +14,6 @@ from typing import Any
 
 import msgspec
 
-from segments.clusters.embedded import EMBEDDED
 from segments.dataplane.broker import Broker
 from segments.dataplane.server import Server, ServerSettings
 from segments.dataplane.server.consuming import ConsumingSettings
@@ -34,6 +33,7 @@ from segments.services.realtime.completion import protocol as completion
 from segments.services.realtime.reingestion.registration import register_reingested
 from segments.store import paths
 from tests.dataplane.world import SECRET, World, poll
+from tests.services.embedded_engine import engine_of
 
 RT = "r_REALTIME"
 SCHEMA = parse_schema(
@@ -163,9 +163,8 @@ class ConsumingWorld(World):
             clock=lambda: int(time.time() * 1000),
             new_id=lambda: f"id-{next(ids)}",
             controller_url="http://127.0.0.1:1",
-            engine=EMBEDDED,
+            engine=engine_of(self.http),
             streams=self.stream.open,
-            servers=self.http,
         )
         self.controller = SpokenController(self.ctx)
         self.reports = CollectedReports()

@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from segments.clusters.embedded import EMBEDDED
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.segments.ideal_state import external_view, new_ideal_state, with_rows
 from segments.domain.segments.segment_metadata import SegmentMetadata
@@ -30,6 +29,7 @@ from segments.services.upkeep import retention
 from segments.store import paths
 from segments.store.base import Create, Replace, Store, Write
 from segments.store.update import update_record, update_transaction
+from tests.services.embedded_engine import EMBEDDED
 
 BOB = Actor("bob")
 SERVER = "Server_a_1"

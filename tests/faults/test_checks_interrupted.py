@@ -10,12 +10,12 @@ import pytest
 
 from segments.domain.tables.schema import parse_schema
 from segments.errors import PinotAdminError
-from segments.services.core.context import Context
 from segments.services.replacement.checks import check_settings, snapshot_checks
 from segments.services.replacement.protocol import end_replace, start_replace
 from segments.store import paths
 from segments.store.base import Store
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
+from tests.services.embedded_engine import reading
 from tests.services.world import ANN, TABLE, World
 
 pytestmark = pytest.mark.django_db
@@ -54,7 +54,7 @@ def prepare(folder: Path) -> World:
 
 
 def end(world: World, store: Store, override: str) -> None:
-    ctx = Context(**{**world.ctx.__dict__, "store": store, "snapshots": lambda table: Fixed()})
+    ctx = reading(world.with_store(store), lambda table: Fixed())
     end_replace(ctx, TABLE, "e2", actor=ANN, override=override)
 
 

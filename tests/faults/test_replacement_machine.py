@@ -18,12 +18,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from segments.clusters.embedded.segments.deletion_queue import read_queue
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.replacement.lineage import Entry, State
 from segments.errors import PinotAdminError
 from segments.services.core.context import Limits
 from segments.services.replacement.lineage_record import observe
-from segments.services.segments.deletion_queue import read_queue
 from segments.store import paths
 from segments.store.memory import MemoryStore
 from tests.faults.controllers import Controller

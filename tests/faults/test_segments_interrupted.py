@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
+from segments.clusters.embedded.segments.deletion_queue import read_queue
 from segments.domain.tables.table_config import parse_table_config
 from segments.errors import PinotAdminError
 from segments.gateways.deep_store.deepstore import DeepStore
 from segments.services.core.context import Context
 from segments.services.segments import archive, deletion
-from segments.services.segments.deletion_queue import read_queue
 from segments.services.segments.restore import restore_segments
 from segments.services.upkeep import retention
 from segments.store import paths

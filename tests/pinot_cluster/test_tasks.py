@@ -14,7 +14,6 @@ import httpx
 import pytest
 
 from segments import tasks, wiring
-from segments.clusters.embedded import EMBEDDED
 from segments.clusters.pinot import passes as pinot_passes
 from segments.clusters.pinot.engine import pinot_engine
 from segments.gateways.celery_queue import CeleryQueue
@@ -27,6 +26,7 @@ from segments.services.upkeep.periodic_passes import DECLARED
 from segments.store.memory import MemoryStore
 from segments.store.on_pinot.overlay import OverlayStore
 from tests.pinot_cluster.fake_rest import FakePinot, controller
+from tests.services.embedded_engine import EMBEDDED
 
 pytestmark = pytest.mark.django_db
 

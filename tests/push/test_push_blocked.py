@@ -12,7 +12,7 @@ import pytest
 
 from segments.errors import StateConflict
 from segments.models import AuditEvent, Push
-from segments.services.core.context import Actor, Context
+from segments.services.core.context import Actor
 from segments.services.push.push_blocked import finish_push
 from segments.services.push.pushes import cancel_push, create_push, resume_lost
 from segments.services.replacement.checks import check_settings
@@ -20,6 +20,7 @@ from segments.services.replacement.protocol import end_replace, revert_replace
 from segments.services.upkeep import retention
 from segments.store import paths
 from tests.push.pushing import PushWorld
+from tests.services.embedded_engine import reading
 from tests.services.world import ANN, TABLE
 
 pytestmark = pytest.mark.django_db
@@ -49,7 +50,7 @@ class Counting:
 def blocked(folder: Path, **more: Any) -> tuple[PushWorld, Push]:
     """A table whose second push has half of the rows of the first; at least 80 % are required."""
     world = PushWorld(folder)
-    world.ctx = Context(**{**world.ctx.__dict__, "snapshots": lambda table: Counting(world)})
+    world.ctx = reading(world.ctx, lambda table: Counting(world))
     world.file("a.csv", "Rome,1,19000", "Oslo,2,19001", "Bonn,3,19002", "Kiel,4,19003")
     assert world.run(world.create()).state == Push.State.DONE
     check_settings.write_check_document(

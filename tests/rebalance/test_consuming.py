@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from segments.clusters.embedded import EMBEDDED
 from segments.clusters.embedded.rebalance.jobs import advance, ask_to_commit
 from segments.dataplane.broker import Broker
 from segments.domain.realtime.realtime_assignment import in_order, servers_of_partition
@@ -18,6 +17,7 @@ from segments.domain.rebalance.options import Options
 from segments.names import REALTIME, TableName
 from tests.dataplane.consuming_world import RT, ConsumingWorld, instance
 from tests.dataplane.world import poll
+from tests.services.embedded_engine import EMBEDDED
 from tests.services.world import ANN
 
 TABLE = TableName("r", REALTIME)

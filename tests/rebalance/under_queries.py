@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from segments.clusters.embedded import EMBEDDED
 from segments.clusters.embedded.rebalance.jobs import advance
 from segments.domain.rebalance.job import Job
 from segments.domain.rebalance.options import Options
@@ -17,6 +16,7 @@ from segments.names import OFFLINE, TableName
 from segments.services.core.context import Actor, Context
 from segments.store import paths
 from tests.dataplane.world import World, poll
+from tests.services.embedded_engine import EMBEDDED
 from tests.waiting import wait_until
 
 TABLE = TableName("t", OFFLINE)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from segments.clusters.embedded import EMBEDDED
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.commit.fields import END_OFFSET, STATUS
 from segments.domain.realtime.llc_name import parse_llc_name
@@ -31,6 +30,7 @@ from segments.store.records import messages
 from segments.store.records.cluster_setup import ensure_cluster
 from segments.store.records.instances import join
 from segments.store.records.messages import Message
+from tests.services.embedded_engine import EMBEDDED
 
 TABLE = TableName("t", REALTIME)
 ANN = Actor("ann", "because")

@@ -13,6 +13,7 @@ from segments.domain.formats.znrecord import SIZE_LIMIT, ZNRecord, encode
 from segments.domain.replacement.lineage import Entry, Lineage, State, to_record
 from segments.domain.segments import admission
 from segments.domain.segments.ideal_state import external_view, with_rows
+from segments.domain.segments.pending_deletion import Pending
 from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.services.replacement.explain import explain_entry
 from segments.services.replacement.protocol import start_replace
@@ -20,7 +21,6 @@ from segments.services.replacement.rollback import preview_rollback
 from segments.services.replacement.rollback_preview import preview_revert
 from segments.services.replacement.start_admission import DECLARED_BYTES
 from segments.services.segments import deletion, restore
-from segments.services.segments.deletion_queue import Pending
 from segments.store import paths
 from tests.services.world import ANN, TABLE, World
 

@@ -8,7 +8,6 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from segments.clusters.embedded import EMBEDDED
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.segments import ideal_state
 from segments.domain.segments.ideal_state import external_view, new_ideal_state
@@ -21,6 +20,7 @@ from segments.services.replacement.lineage_record import observe
 from segments.store import paths
 from segments.store.base import Store
 from segments.store.memory import MemoryStore
+from tests.services.embedded_engine import EMBEDDED
 
 TABLE = TableName("t", "OFFLINE")
 ANN = Actor("ann", "because")

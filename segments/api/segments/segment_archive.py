@@ -14,12 +14,12 @@ from rest_framework.response import Response
 from segments.api.base import ApiView, bool_param, int_param, text_param
 from segments.api.bodies import SegmentsBody, read_body
 from segments.domain.segments.archive import Outcome, summary
+from segments.domain.segments.pending_deletion import Pending
 from segments.errors import InvalidInput
 from segments.names import OFFLINE, TableName, check_segment_name, split_table_name
 from segments.services.replacement.undo.restore_switch import preview_switch, restore_switch
 from segments.services.segments import archive, deletion, restore
 from segments.services.segments.archive import KeptFile
-from segments.services.segments.deletion_queue import Pending, read_queue
 from segments.services.tables import tables
 
 #: Segments named in one request, and entries of one page.
@@ -119,7 +119,8 @@ class PendingDeletions(ApiView):
         offset, limit = _page(request, _PAGE)
         found = _table(self, request, table)
         now = self.ctx.clock()
-        items = sorted(read_queue(self.ctx, found).items.values(), key=lambda p: (p.requested_ms, p.segment))
+        waiting = self.ctx.engine.segments.waiting_deletions(self.ctx, found)
+        items = sorted(waiting.values(), key=lambda p: (p.requested_ms, p.segment))
         shown = [_pending_json(p, now) for p in items[offset : offset + limit]]
         return Response(
             {"table": found.typed, "total": len(items), "next": _next(offset, limit, len(items)), "segments": shown}

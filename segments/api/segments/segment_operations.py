@@ -8,8 +8,7 @@ from rest_framework.response import Response
 from segments.api.base import ApiView, bool_param, status, text_param
 from segments.errors import InvalidInput
 from segments.names import REALTIME, split_table_name
-from segments.services.realtime import deep_store_upload
-from segments.services.segments import segment_reset
+from segments.services.segments import last_copies, segment_reset
 from segments.services.tables import tables
 
 
@@ -98,7 +97,7 @@ class UploadFromServers(ApiView):
         ]
         if not names:
             return status(f"No segments to upload for table: {found}")
-        done = deep_store_upload.upload_segments(
+        done = last_copies.upload_segments(
             self.ctx, found, names, is_forced=bool_param(request, "forceMode"), actor=self.actor
         )
         return status(f"Uploaded {len(done)} segment(s) to deep store for table: {found}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from segments.clusters.embedded.engine import EMBEDDED
+from segments.clusters.embedded.connected_engine import NoLocalBroker
+from segments.clusters.embedded.engine import OFFERS, embedded_engine
 
-__all__ = ["EMBEDDED"]
+__all__ = ["OFFERS", "NoLocalBroker", "embedded_engine"]

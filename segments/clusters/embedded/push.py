@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from segments.clusters.embedded.segments.replaced import Replaced, keep, take_back
+from segments.clusters.embedded.segments.sole_writer import release_names
 from segments.domain.segments.admission import Conditions
 from segments.domain.segments.archive import is_replaced_by
 from segments.errors import PinotAdminError, Unavailable
@@ -16,7 +17,6 @@ from segments.services.core.context import Actor, Context
 from segments.services.loading.load import Load
 from segments.services.loading.staged_files import is_there, staged_and_place
 from segments.services.segments.replaced.by_push import check_names
-from segments.services.segments.upload_files import release_names
 from segments.services.segments.uploads import UploadOptions, upload_metadata
 from segments.spark.build_part import Built, tar_path
 from segments.store import paths

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from segments.console.presenters.badges import Mark
 from segments.services.core.context import Context
-from segments.services.realtime.consuming_info import ask_servers
 from segments.store.records.instances import InstanceConfig, instance_configs, live_instances
 
 _SERVER: Final = "Server_"
@@ -49,7 +48,7 @@ def instance_rows(ctx: Context, may_read: Callable[[str], bool]) -> list[Instanc
     """
     configs, live = instance_configs(ctx.store), live_instances(ctx.store)
     asked = sorted(n for n in configs if n in live and n.startswith(_SERVER)) if ctx.engine.offers.own_processes else []
-    answers = ask_servers(ctx, asked, "/tables", _is_readable, timeout_s=_ANSWER_S)
+    answers = ctx.engine.instances.ask_servers(ctx, asked, "/tables", _is_readable, timeout_s=_ANSWER_S)
     rows = []
     for name in sorted(configs, key=lambda n: (_rank(n), n)):
         answer = answers.by_server.get(name)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from segments.domain.realtime.streams.kafka_settings import check_client
 from segments.domain.upkeep.run_properties import NO_PROPERTIES, RunProperties
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from segments.domain.access.outgoing import Rules
     from segments.domain.realtime.streams.stream_config import StreamConfig
     from segments.gateways.deep_store.deepstore import DeepStore
-    from segments.gateways.servers import Servers
     from segments.gateways.streams import Stream
     from segments.services.engine import Engine
     from segments.store.base import Store
@@ -53,26 +51,6 @@ class Limits:
     fetch_roots: tuple[str, ...] = ()
 
 
-class SnapshotReader(Protocol):
-    """Answers queries from named segments of one table, as they are served now."""
-
-    def query(
-        self, sql: str, options: Mapping[str, str] | None = None, *, segments: Sequence[str] | None = None
-    ) -> dict[str, Any]:
-        """Pinot's broker response; what goes wrong is in its ``exceptions``."""
-
-
-class LocalBroker(Protocol):
-    """The broker of this very process: it can be asked what it serves without a way over ZooKeeper."""
-
-    broker_id: str
-
-    def wait_for(self, table: str, zxid: int, timeout_s: float) -> bool:
-        """Wait until it serves the typed table with a lineage at least as new as ``zxid``; False when
-        time is up first.
-        """
-
-
 @dataclass(frozen=True)
 class Context:
     """One cluster as a use case sees it. ``clock`` gives epoch milliseconds, ``new_id`` a random UUID text."""
@@ -98,12 +76,6 @@ class Context:
     check_stream: Callable[[StreamConfig], None] = check_client
     #: Which schema registries streams' decoders may ask; None: none.
     registries: Rules | None = None
-    #: HTTP to the cluster's servers; None where no use case asks them.
-    servers: Servers | None = None
-    #: Reads exactly the named segments of a typed table, hidden ones too; None where no use case does.
-    snapshots: Callable[[str], AbstractContextManager[SnapshotReader]] | None = None
-    #: The broker of this process; None in processes without one.
-    local_broker: Callable[[], LocalBroker | None] = lambda: None
     #: Where input files are read, and as whom.
     inputs: InputRules = field(default_factory=InputRules)
     #: What passes of this process have read of segments that are committed and kept.

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
 
 from segments.names import TableName
 from segments.services.core.context import Context
+
+#: Seconds for one server's answer, where nobody says otherwise.
+ANSWER_S: Final = 10.0
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What servers answered: {server: its JSON}; those that did not answer, and those whose answer made no sense."""
+
+    by_server: Mapping[str, Any] = field(default_factory=dict)
+    silent: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
 
 
 class InstanceEngine(Protocol):
@@ -61,4 +74,12 @@ class InstanceEngine(Protocol):
     ) -> dict[str, Any]:
         """Have servers load these segments, None: all of the table, again; Pinot's answer with the messages sent and
         the job's id. NotFound: no such table or segment.
+        """
+
+    def ask_servers(
+        self, ctx: Context, servers: list[str], path: str, is_readable: Callable[[Any], bool], *,
+        method: str = "GET", timeout_s: float = ANSWER_S,
+    ) -> Answers:  # fmt: skip
+        """Ask several servers at once over their admin port; one that is not alive is not waited for. Pinot: none is
+        asked, so all are silent: its servers do not answer our calls.
         """

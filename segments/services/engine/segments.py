@@ -7,7 +7,7 @@ cases in ``segments.services.segments``; methods here are called by those only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 if TYPE_CHECKING:
     from segments.domain.replacement.undo.return_rule import ReturnRule
     from segments.domain.segments.archive import Outcome
+    from segments.domain.segments.pending_deletion import Pending
     from segments.domain.tables.table_config import TableConfig
     from segments.gateways.deep_store.deepstore import DeepStore
     from segments.names import TableName
@@ -92,6 +93,18 @@ class SegmentEngine(Protocol):
     def drain(self, ctx: Context, table: TableName) -> list[str]:
         """Finish what can be finished of the table's deletion queue; a sentence for each kind of thing done. Pinot
         keeps no such queue.
+        """
+
+    def waiting_deletions(self, ctx: Context, table: TableName) -> Mapping[str, Pending]:
+        """{segment: what is to be done with it} of the table's deletion queue: deletions whose files are still there,
+        and restores under way. Pinot: none, it keeps no such queue.
+        """
+
+    def upload_to_store(
+        self, ctx: Context, table: TableName, segments: Collection[str], *, is_forced: bool
+    ) -> list[str]:
+        """Have servers upload those of these segments that the deep store lacks, or with ``is_forced`` all that are
+        committed; those that it has now. Pinot: StateConflict, its own controller does that.
         """
 
     def keeps_deleted(self, ctx: Context, config: TableConfig) -> bool:

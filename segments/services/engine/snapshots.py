@@ -4,18 +4,27 @@ cluster offers it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from segments.domain.segments.column_profile import ColumnProfile
     from segments.gateways.servers import Profile
     from segments.names import TableName
-    from segments.services.core.context import Context, SnapshotReader
+    from segments.services.core.context import Context
 
 #: Asks the server at an address for the columns of segments of a table (typed name).
 ProfileReader = Callable[[str, str, Sequence[str]], "Profile"]
+
+
+class SnapshotReader(Protocol):
+    """Answers queries from named segments of one table, as they are served now."""
+
+    def query(
+        self, sql: str, options: Mapping[str, str] | None = None, *, segments: Sequence[str] | None = None
+    ) -> dict[str, Any]:
+        """Pinot's broker response; what goes wrong is in its ``exceptions``."""
 
 
 class ColumnReader(Protocol):
@@ -31,8 +40,8 @@ class ColumnReader(Protocol):
 class SnapshotEngine(Protocol):
     """Snapshots: queries on exactly the named segments, hidden ones too, and what their columns hold."""
 
-    def open(self, ctx: Context, typed: str) -> AbstractContextManager[SnapshotReader] | None:
-        """Read exactly the named segments of a typed table; None where this process can not. Embedded: the servers
+    def open(self, ctx: Context, typed: str) -> AbstractContextManager[SnapshotReader]:
+        """Read exactly the named segments of a typed table. Embedded: the servers
         that hold them answer. Pinot: brokers and servers answer from visible segments only, so files are fetched
         through the controller and read here.
         """

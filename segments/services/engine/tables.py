@@ -75,3 +75,11 @@ class TableEngine(Protocol):
 
         Embedded: also when a table is created at the same moment. Pinot: as far as was read before it was sent.
         """
+
+    def retain(self, ctx: Context, table: TableName) -> list[str]:
+        """One retention pass over a table: what was done, one sentence each. NotFound; PinotAdminError where a step
+        failed, after the others. Pinot: nothing, its own RetentionManager does that.
+        """
+
+    def retain_dropped(self, ctx: Context) -> list[str]:
+        """The same for files of tables that no longer exist. Pinot: nothing."""

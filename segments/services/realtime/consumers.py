@@ -13,7 +13,6 @@ from segments.domain.realtime.pause import consuming_segments
 from segments.domain.segments.ideal_state import CONSUMING
 from segments.names import TableName
 from segments.services.core.context import Context
-from segments.services.realtime.consuming_info import ask_servers
 from segments.services.realtime.realtime_state import read_ideal
 
 
@@ -65,7 +64,9 @@ def read_consumers(ctx: Context, table: TableName) -> list[Consumer]:
     ideal = read_ideal(ctx, table).record
     assert ideal is not None
     servers = sorted({i for s in consuming_segments(ideal) for i, state in ideal.maps[s].items() if state == CONSUMING})
-    answers = ask_servers(ctx, servers, f"/tables/{quote(table.typed, safe='')}/consumers", _is_list)
+    answers = ctx.engine.instances.ask_servers(
+        ctx, servers, f"/tables/{quote(table.typed, safe='')}/consumers", _is_list
+    )
     found = [
         _consumer(server, row)
         for server, rows in answers.by_server.items()

@@ -12,7 +12,6 @@ from urllib.parse import quote
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.names import TableName
 from segments.services.core.context import Context
-from segments.services.realtime.consuming_info import ask_servers
 from segments.services.realtime.realtime_state import read_ideal
 
 #: Of a partition's newest segments: the servers that have them are asked.
@@ -61,7 +60,7 @@ def read_lives(ctx: Context, table: TableName, partition: int) -> Lives:
     named = sorted(parse_llc_name(s) for s in rows if is_llc_name(s) and parse_llc_name(s).partition == partition)
     servers = sorted({server for name in named[-_NEWEST:] for server in rows[name.text]})
     path = f"/tables/{quote(table.typed, safe='')}/partitions/{partition}/segmentLives"
-    answers = ask_servers(ctx, servers, path, _is_readable)
+    answers = ctx.engine.instances.ask_servers(ctx, servers, path, _is_readable)
     lives = [_life(server, row) for server, answer in answers.by_server.items() for row in answer]
     return Lives(
         tuple(sorted(lives, key=lambda life: (life.segment, life.server))), (*answers.silent, *answers.unreadable)

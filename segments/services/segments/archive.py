@@ -21,13 +21,13 @@ from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.segments import archive as documents
 from segments.domain.segments import segment_metadata
 from segments.domain.segments.archive import RECORDS, ArchivedSegment
+from segments.domain.segments.pending_deletion import Pending
 from segments.domain.segments.segment_metadata import COMPLETED_STATUSES, SegmentMetadata
 from segments.domain.upkeep import retention as rules
 from segments.errors import PinotAdminError, RecordCorrupt
 from segments.gateways.deep_store.deepstore import DELETED, StoredFile, encode
 from segments.names import TableName
 from segments.services.core.context import Context
-from segments.services.segments.deletion_queue import Pending
 from segments.services.segments.upload_files import download_url, staged_path
 
 log = logging.getLogger(__name__)

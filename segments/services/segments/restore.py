@@ -13,6 +13,7 @@ from typing import Final
 from segments.domain.replacement.undo.return_rule import Obstacle, ReturnRule
 from segments.domain.segments import archive as documents
 from segments.domain.segments.archive import Outcome, refused
+from segments.domain.segments.pending_deletion import Pending
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import NotFound, StateConflict
 from segments.names import TableName
@@ -22,7 +23,6 @@ from segments.services.replacement.lineage_record import Observed, observe
 from segments.services.replacement.undo.kept_entries import read_kept_entries
 from segments.services.replacement.undo.restore_conflicts import counted, pushed_since
 from segments.services.segments.archive import KeptFile
-from segments.services.segments.deletion_queue import Pending, read_queue
 from segments.services.segments.replaced import in_place
 from segments.services.tables.table_record import read_table_config
 
@@ -148,7 +148,7 @@ def cancel_deletion(ctx: Context, table: TableName, segment: str, *, actor: Acto
     """Take one segment off the deletion queue and put it back. NotFound: it is not in the queue; StateConflict: too
     late, or hidden.
     """
-    if segment not in read_queue(ctx, table).items:
+    if segment not in ctx.engine.segments.waiting_deletions(ctx, table):
         raise NotFound(
             f"Segment '{segment}' of table '{table}' does not wait for its deletion.",
             remedy="Restore it from the archive.",

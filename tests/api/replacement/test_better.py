@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from segments.clusters.embedded.segments.deletion_queue import read_queue
 from segments.services.core.context import Limits
 from segments.services.replacement import entry_reaper
 from segments.services.segments import deletion
-from segments.services.segments.deletion_queue import read_queue
 from segments.services.upkeep import retention
 from segments.services.upkeep.periodic_passes import DECLARED
 from segments.store import paths

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from segments.clusters.embedded.segments.leaving import remove_hidden
 from segments.errors import StateConflict
 from segments.names import REALTIME, TableName
 from segments.services.replacement.protocol import revert_replace
@@ -98,7 +99,7 @@ def test_a_new_segment_under_a_name_that_was_replaced_is_refused(
         == 200
     )
     assert table.post_tar(table.build("old", 9), "old").status_code == 200  # a refresh of what is there
-    deletion.remove_hidden(table.ctx, TABLE, ["old"])
+    remove_hidden(table.ctx, TABLE, ["old"])
     assert table.post_tar(table.build("old"), "old").status_code == 409
 
 

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from django.test import Client
@@ -23,6 +22,7 @@ from segments.services.upkeep.periodic_passes import DECLARED
 from segments.services.upkeep.schedules import ensure_schedules
 from tests.console.conftest import logged_in
 from tests.factories import CLUSTER, make_table, make_user
+from tests.services.embedded_engine import asking
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
 from tests.services.world import TABLE as OFFLINE
 from tests.services.world import World
@@ -39,7 +39,7 @@ def root(db: None) -> Client:
 def streaming(tmp_path: Path, db: None) -> Iterator[RealtimeWorld]:
     """A realtime table with two partitions, mirrored."""
     world = RealtimeWorld(tmp_path)
-    world.ctx = replace(world.ctx, cluster=CLUSTER, servers=SimpleNamespace(ask=lambda *_: []))  # type: ignore[arg-type]  # only what is asked
+    world.ctx = asking(replace(world.ctx, cluster=CLUSTER), lambda *_: [])
     with wiring.use(world.ctx, None):
         mirrored(world)
         yield world

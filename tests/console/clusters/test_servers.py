@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +12,7 @@ from segments.errors import Unavailable
 from segments.models import AuditEvent
 from segments.store import paths
 from segments.store.records.instances import instance_configs, join
+from tests.services.embedded_engine import asking
 from tests.services.world import World
 
 PAGE = "/console/servers/"
@@ -32,7 +31,7 @@ def cluster(world: World, db: None) -> World:
             return {"tables": ["t_OFFLINE"]}
         raise Unavailable("silent")
 
-    world.ctx = replace(world.ctx, servers=SimpleNamespace(ask=ask))  # type: ignore[arg-type]  # only what is asked
+    world.ctx = asking(world.ctx, ask)
     return world
 
 

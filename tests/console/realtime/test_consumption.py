@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,6 +23,7 @@ from segments.services.realtime import consumption, lag
 from segments.store.records.data_loss import DataLoss, record_data_loss
 from tests.console.conftest import logged_in
 from tests.factories import CLUSTER
+from tests.services.embedded_engine import asking
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
 
 
@@ -48,7 +48,7 @@ def says(url: str, *_: object) -> list[dict[str, Any]]:
 def world(tmp_path: Path, db: None) -> Iterator[RealtimeWorld]:
     """A realtime table with two partitions on two servers, mirrored."""
     world = RealtimeWorld(tmp_path)
-    world.ctx = replace(world.ctx, cluster=CLUSTER, servers=SimpleNamespace(ask=says))  # type: ignore[arg-type]  # only what is asked
+    world.ctx = asking(replace(world.ctx, cluster=CLUSTER), says)
     says.segments = world.consuming  # type: ignore[attr-defined]
     cluster, _ = Cluster.objects.get_or_create(name=CLUSTER)
     ClusterFollower(world.memory, cluster).sync_all()
@@ -103,7 +103,7 @@ def consumers(url: str, method: str, path: str, *_: object) -> list[dict[str, An
 
 
 def test_messages_set_aside_and_why_a_partition_waits_are_shown(operator: Client, world: RealtimeWorld) -> None:
-    ctx = replace(world.ctx, servers=SimpleNamespace(ask=consumers))  # type: ignore[arg-type]  # only what is asked
+    ctx = asking(world.ctx, consumers)
     with wiring.use(ctx, None):
         text = operator.get(PAGE).content.decode()
     for words in (
@@ -256,11 +256,12 @@ def test_rows_visible_of_a_realtime_table_are_those_that_queries_see(
     first, second = world.consuming
     Table.objects.update(rows_visible=100)
     tell = [{"segmentName": first, "partition": 0, "rows": 40, "bytes": 1, "messages": 40}]
-    world.ctx.servers.ask = lambda *_: tell  # type: ignore[union-attr,method-assign]
     world.done(second, "9").set_record(second, segment_total_docs="60")
-    text = operator.get(f"{BASE}/").content.decode()
+    with wiring.use(asking(world.ctx, lambda *_: tell), None):
+        text = operator.get(f"{BASE}/").content.decode()
+        tables = operator.get("/").content.decode()
     assert '<dt>Rows visible</dt><dd>200<span class="sub">100 committed</span>' in text
-    assert re.search(r'100<div class="small muted">committed</div>', operator.get("/").content.decode())
+    assert re.search(r'100<div class="small muted">committed</div>', tables)
 
 
 def test_lag_is_sampled_and_kept_for_a_day(operator: Client, world: RealtimeWorld) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,6 +21,7 @@ from segments.models import Cluster, LagSample, Segment, Table
 from segments.services.realtime.segment_lives import Life, Step
 from tests.console.conftest import logged_in
 from tests.factories import make_finding
+from tests.services.embedded_engine import asking
 from tests.services.realtime_world import TABLE, RealtimeWorld
 
 pytestmark = pytest.mark.django_db
@@ -55,7 +55,7 @@ def servers() -> Servers:
 @pytest.fixture
 def world(tmp_path: Path, servers: Servers) -> Iterator[RealtimeWorld]:
     made = RealtimeWorld(tmp_path, servers=2, replication=2)
-    made.ctx = replace(made.ctx, cluster="pinotadmin", servers=SimpleNamespace(ask=servers.ask))  # type: ignore[arg-type]  # only what is asked
+    made.ctx = asking(replace(made.ctx, cluster="pinotadmin"), servers.ask)
     cluster = Cluster.objects.get_or_create(name="pinotadmin")[0]
     ClusterFollower(made.memory, cluster).sync_all()
     with wiring.use(made.ctx):

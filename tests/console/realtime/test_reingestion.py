@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -28,6 +27,7 @@ from segments.store.records.reingestions import JOBS, read_job
 from segments.store.update import update_record
 from tests.console.conftest import logged_in
 from tests.factories import CLUSTER, make_user
+from tests.services.embedded_engine import asking
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
 
 PAGE = f"/console/tables/{TABLE.typed}/consumption/"
@@ -45,7 +45,7 @@ class LostWorld(RealtimeWorld):
         self.set_record(self.lost, segment_realtime_status="COMMITTING")
         for partition in (0, 1):
             self.streams.topics["a"][partition] = [0, 25]
-        self.ctx = replace(self.ctx, cluster=CLUSTER, servers=SimpleNamespace(ask=self._ask))  # type: ignore[arg-type]  # only what is asked
+        self.ctx = asking(replace(self.ctx, cluster=CLUSTER), self._ask)
         consumption.pause_table(self.ctx, TABLE, actor=ANN)
         self.asked: list[str] = []
         self.show()

@@ -10,7 +10,6 @@ from unittest.mock import patch
 
 import pytest
 
-from segments.clusters.embedded import EMBEDDED
 from segments.dataplane.broker.queried_tables import is_created
 from segments.dataplane.broker.routing import observe
 from segments.dataplane.server import Server
@@ -21,6 +20,7 @@ from segments.services.core.context import Actor, Context
 from segments.store import paths
 from segments.store.update import update_record
 from tests.dataplane.world import SECRET, TABLE, World, codes, counts, entry, poll, schema_of
+from tests.services.embedded_engine import EMBEDDED
 
 OLD, NEW = ["a1", "a2", "a3"], ["b1", "b2"]
 SNAPSHOTS = ({"a1": 10, "a2": 10, "a3": 10}, {"b1": 10, "b2": 10})

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from segments.clusters.embedded.segments.deep_store_upload import upload_missing
 from segments.dataplane.server.consuming.commit.uploads import Build, Uploader
 from segments.dataplane.server.held.segment_folders import SegmentFolders
 from segments.gateways.controller_protocol import Report
 from segments.gateways.deep_store.deepstore import DeepStore
 from segments.names import REALTIME, TableName
-from segments.services.realtime.deep_store_upload import upload_missing
 from tests.dataplane.consuming_world import RT, ConsumingWorld
 from tests.dataplane.world import poll
 

@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from segments.clusters.embedded.segments.deletion_queue import read_queue
 from segments.domain.replacement.lineage import Entry, State
 from segments.errors import PinotAdminError
 from segments.segmentfile.packed.tar import read_info_from_tar
@@ -33,7 +34,6 @@ from segments.services.replacement.undo.kept_entries import read_kept_entries
 from segments.services.replacement.undo.planning import preview_undo
 from segments.services.replacement.undo.rollback import undo_rollback
 from segments.services.segments import archive, deletion
-from segments.services.segments.deletion_queue import read_queue
 from segments.services.segments.restore import restore_segments
 from segments.services.segments.segments import read_records
 from segments.services.segments.upload_files import staged_path

@@ -17,6 +17,7 @@ from segments.services.realtime.completion.committing_list import committing_seg
 from segments.services.realtime.realtime_validation import keep_copies, run
 from segments.store import paths
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
+from tests.services.embedded_engine import with_servers
 from tests.services.realtime.test_realtime_upkeep import FakeServers, staged
 from tests.services.realtime.test_realtime_validation import codes, view
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
@@ -45,12 +46,12 @@ def started(world: RealtimeWorld, end: str = "7", answer: dict[str, Any] | None 
         "segment.download.url": staged(world, segment),
         **(answer or {}),
     }
-    world.ctx = with_servers(world, {"uploadCommittedSegment": {"segmentName": segment, "simpleFields": fields}})
+    world.ctx = answering(world, {"uploadCommittedSegment": {"segmentName": segment, "simpleFields": fields}})
     return segment
 
 
-def with_servers(world: RealtimeWorld, answers: dict[str, Any]) -> Context:
-    return Context(**{**world.ctx.__dict__, "servers": FakeServers(answers)})
+def answering(world: RealtimeWorld, answers: dict[str, Any]) -> Context:
+    return with_servers(world.ctx, FakeServers(answers))
 
 
 def deduplicate(world: RealtimeWorld) -> None:

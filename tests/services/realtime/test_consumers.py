@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +14,7 @@ from segments.names import REALTIME, TableName
 from segments.services.realtime.consumers import BadMessage, read_consumers
 from segments.services.realtime.realtime_validation import run
 from segments.store import paths
+from tests.services.embedded_engine import asking
 from tests.services.realtime_world import TABLE, RealtimeWorld
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +31,7 @@ def world_that_says(tmp_path: Path, rows: Mapping[str, Any]) -> RealtimeWorld:
                 return answer
         raise Unavailable("silent")
 
-    world.ctx = replace(world.ctx, servers=SimpleNamespace(ask=ask))  # type: ignore[arg-type]  # only what is asked
+    world.ctx = asking(world.ctx, ask)
     return world
 
 

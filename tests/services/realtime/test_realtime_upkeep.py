@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from segments.clusters.embedded.segments.deep_store_upload import upload_missing
+from segments.clusters.embedded.segments.leaving import remove_hidden
 from segments.domain.replacement import lineage
 from segments.domain.replacement.lineage import Entry, State
 from segments.errors import InvalidInput, StateConflict, Unavailable
@@ -14,13 +16,14 @@ from segments.models import AuditEvent
 from segments.services.clusters.cluster_settings import set_settings
 from segments.services.core.context import Actor
 from segments.services.realtime import consumption
-from segments.services.realtime.deep_store_upload import upload_missing, upload_segments
 from segments.services.realtime.realtime_validation import run
 from segments.services.segments import deletion
+from segments.services.segments.last_copies import upload_segments
 from segments.services.tables.tables import delete_table
 from segments.store import paths
 from segments.store.records.instances import live_instances
 from tests.faults.faulty import FaultyStore, Plan
+from tests.services.embedded_engine import with_servers
 from tests.services.realtime.test_realtime_validation import view
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
 
@@ -50,7 +53,7 @@ def on_servers_only(world: RealtimeWorld, answers: dict[str, Any]) -> tuple[str,
     world.commit("7").set_record(segment, segment_download_url="", segment_crc="5")
     view(world)
     servers = FakeServers(answers)
-    world.ctx = type(world.ctx)(**{**world.ctx.__dict__, "servers": servers})
+    world.ctx = with_servers(world.ctx, servers)
     return segment, servers
 
 
@@ -119,7 +122,7 @@ def test_a_store_that_is_unreachable_is_not_tried_for_every_segment_and_all_get_
         world.set_record(segment, segment_download_url="", segment_crc="5")
     view(world)
     servers = FakeServers({})
-    ctx = type(world.ctx)(**{**world.ctx.__dict__, "servers": servers})
+    ctx = with_servers(world.ctx, servers)
     done, left = upload_missing(ctx, TABLE)
     assert (done, set(left)) == ([], set(names))
     assert servers.asked == 10  # both replicas of five
@@ -141,7 +144,7 @@ def test_only_what_is_missing_is_uploaded_on_demand(tmp_path: Path) -> None:
 def test_full_disks_pause_the_table_and_room_lets_it_go_on_in_the_same_run(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path, partitions=1)
     servers = FakeServers({"diskUtilization": {"totalSpaceBytes": 100, "usedSpaceBytes": 96}})
-    world.ctx = type(world.ctx)(**{**world.ctx.__dict__, "servers": servers})
+    world.ctx = with_servers(world.ctx, servers)
     assert any("is paused: Server_s_80" in s for s in run(world.ctx, TABLE))
     assert (world.pause.paused, world.pause.reason_code) == (True, "RESOURCE_UTILIZATION_LIMIT_EXCEEDED")
     world.commit("7")
@@ -160,7 +163,7 @@ def test_full_disks_pause_the_table_and_room_lets_it_go_on_in_the_same_run(tmp_p
 def test_a_threshold_that_is_set_counts_though_much_of_a_large_disk_is_free(tmp_path: Path, key: str) -> None:
     world = RealtimeWorld(tmp_path, partitions=1)
     large = {"totalSpaceBytes": 10**15, "usedSpaceBytes": 98 * 10**13}
-    world.ctx = type(world.ctx)(**{**world.ctx.__dict__, "servers": FakeServers({"diskUtilization": large})})
+    world.ctx = with_servers(world.ctx, FakeServers({"diskUtilization": large}))
     run(world.ctx, TABLE)
     assert not world.pause.paused
     set_settings(world.ctx, {key: "0.9"}, actor=ANN)
@@ -184,7 +187,7 @@ def test_a_full_quota_pauses_and_a_persons_pause_stays(tmp_path: Path) -> None:
 def test_what_a_person_says_while_disks_are_asked_holds(tmp_path: Path, used: int) -> None:
     world = RealtimeWorld(tmp_path, partitions=1)
     servers = FakeServers({"diskUtilization": {"totalSpaceBytes": 100, "usedSpaceBytes": 96}})
-    world.ctx = type(world.ctx)(**{**world.ctx.__dict__, "servers": servers})
+    world.ctx = with_servers(world.ctx, servers)
     if used == 90:
         run(world.ctx, TABLE)
         servers.answers["diskUtilization"] = {"totalSpaceBytes": 100, "usedSpaceBytes": used}
@@ -219,10 +222,10 @@ def test_what_a_replacement_hides_is_copied_before_it_is_cleaned_up_and_stays_un
     segment, _ = on_servers_only(world, answers)
     entry = Entry("e1", (segment,), (), State.COMPLETED, world.ctx.clock())
     world.memory.create(paths.lineage(TABLE.typed), lineage.to_record(lineage.empty(TABLE.typed).having(entry)))
-    assert deletion.remove_hidden(world.ctx, TABLE, [segment]) == []
+    assert remove_hidden(world.ctx, TABLE, [segment]) == []
     assert segment in world.ideal.maps
     answers["uploadLLCSegment"] = {"crc": "5", "downloadUrl": staged(world, segment)}
-    assert deletion.remove_hidden(world.ctx, TABLE, [segment]) == [segment]
+    assert remove_hidden(world.ctx, TABLE, [segment]) == [segment]
     view(world)
     deletion.drain(world.ctx, TABLE)
     assert kept_files(world) == [segment]
@@ -288,7 +291,7 @@ def test_a_late_upload_does_not_replace_the_file_of_a_segment_that_was_changed(t
                 replace()
             return {"crc": "5", "downloadUrl": uri}
 
-    world.ctx = type(world.ctx)(**{**world.ctx.__dict__, "servers": Changing({})})
+    world.ctx = with_servers(world.ctx, Changing({}))
     ctx = world.over(FaultyStore(world.memory, Plan(before={1: replace}))) if when == 2 else world.ctx
     assert upload_segments(ctx, TABLE, [segment], actor=ANN) == []
     assert world.ctx.deep_store.read(f"t/{segment}") == b"newer"

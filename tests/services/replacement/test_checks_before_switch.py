@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from segments.services.replacement.checks import check_settings
 from segments.services.replacement.checks.snapshot_checks import is_blocked, read_checks, run_checks
 from segments.services.replacement.protocol import end_replace, revert_replace
 from segments.store import paths
+from tests.services.embedded_engine import reading
 from tests.services.replacement.either_cluster import EitherCluster, SimulatedCluster
 from tests.services.world import ANN
 
@@ -47,7 +47,7 @@ def pushed(simulated: SimulatedCluster) -> tuple[EitherCluster, str]:
     schema = parse_schema({"schemaName": "t", "dimensionFieldSpecs": [{"name": "v", "dataType": "STRING"}]})
     simulated.world.memory.create(paths.schema("t"), schema.to_record())
     if simulated.pinot is None:
-        simulated.ctx = replace(simulated.ctx, snapshots=_rows)
+        simulated.ctx = reading(simulated.ctx, _rows)
     simulated.upload("a")
     entry = simulated.start(["a"], ["b"])
     simulated.upload("b")

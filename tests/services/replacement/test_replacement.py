@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from segments.clusters.embedded.segments.deletion_queue import release_name
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.replacement.lineage import ACTOR
 from segments.domain.segments.ideal_state import SEGMENT_CRC
@@ -232,7 +233,7 @@ def test_a_deleted_segment_keeps_its_file_for_a_while_and_loses_its_record(world
 def test_a_name_that_is_uploaded_again_leaves_the_queue(world: World) -> None:
     world.upload("a")
     deletion.remove_segments(world.ctx, TABLE, ["a"], actor=ANN)
-    deletion.release_name(world.ctx, TABLE, "a")
+    release_name(world.ctx, TABLE, "a")
     world.upload("a")
     assert deletion.drain(world.ctx, TABLE) == []
     assert world.files == ["a"]

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from segments.clusters.embedded import EMBEDDED
 from segments.dataplane.broker import DetachedBroker
 from segments.domain.replacement.lineage import State
 from segments.errors import InvalidInput, NotFound, PreconditionFailed, StateConflict
@@ -23,6 +22,7 @@ from segments.services.replacement.checks import check_settings, snapshot_checks
 from segments.services.replacement.protocol import end_replace, read_lineage, revert_replace, start_replace
 from segments.store import paths
 from tests.dataplane.world import TABLE, World, poll
+from tests.services.embedded_engine import engine_of, reading, unreadable
 
 pytestmark = pytest.mark.django_db
 T = TableName("t", "OFFLINE")
@@ -56,10 +56,8 @@ def ctx(world: World) -> Context:
         clock,
         lambda: next(ids),
         "http://127.0.0.1:1",
-        EMBEDDED,
+        engine_of(gateway, lambda table: DetachedBroker(world.store, gateway, clock, table)),
         Limits(broker_ack_s=0.2),
-        servers=gateway,
-        snapshots=lambda table: DetachedBroker(world.store, gateway, clock, table),
     )
 
 
@@ -190,7 +188,7 @@ def test_a_check_that_takes_too_long_blocks(world: World, ctx: Context) -> None:
         def __exit__(self, *_: object) -> None:
             return None
 
-    slow = Context(**{**ctx.__dict__, "snapshots": lambda table: Slow()})
+    slow = reading(ctx, lambda table: Slow())
     with pytest.raises(
         PreconditionFailed, match="could not be measured: BrokerTimeoutError: Table 't' was not read in time"
     ):
@@ -201,8 +199,8 @@ def test_a_check_that_takes_too_long_blocks(world: World, ctx: Context) -> None:
 def test_a_process_without_readers_blocks_and_says_so(world: World, ctx: Context) -> None:
     require(ctx, HALF)
     entry = open_entry(world, ctx)
-    with pytest.raises(PreconditionFailed, match="this process can not read segments"):
-        end_replace(Context(**{**ctx.__dict__, "snapshots": None}), T, entry, actor=ANN)
+    with pytest.raises(PreconditionFailed, match="This process can not read segments"):
+        end_replace(reading(ctx, unreadable), T, entry, actor=ANN)
 
 
 def test_a_document_that_somebody_else_damaged_blocks(world: World, ctx: Context) -> None:
@@ -228,10 +226,9 @@ def test_an_upload_during_the_checks_makes_them_run_again(world: World, ctx: Con
             world.store.replace(
                 paths.segment(TABLE, "new"), node.record.with_simple(**{"segment.crc": "77"}), node.version
             )
-        assert ctx.snapshots is not None
-        return ctx.snapshots(table)
+        return ctx.engine.snapshots.open(ctx, table)
 
-    snapshot_checks.run_checks(Context(**{**ctx.__dict__, "snapshots": snapshots}), T, entry, actor=ANN)
+    snapshot_checks.run_checks(reading(ctx, snapshots), T, entry, actor=ANN)
     assert len(opened) == 2
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from segments.clusters.embedded.segments.deletion_queue import claim_due, read_queue
 from segments.domain.tables.table_config import parse_table_config
 from segments.errors import NotFound, StateConflict
 from segments.models import AuditEvent
 from segments.services.core.context import Context
 from segments.services.replacement.protocol import end_replace, revert_replace, start_replace
 from segments.services.segments import archive, deletion, downloads, restore
-from segments.services.segments.deletion_queue import claim_due, read_queue
 from segments.services.segments.restore import restore_segments
 from segments.services.segments.uploads import upload_tar
 from segments.services.tables.tables import create_table, delete_table

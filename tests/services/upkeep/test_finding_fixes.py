@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from segments.services.realtime.realtime_validation import keep_copies, repair_c
 from segments.services.upkeep.finding_fixes import find_finding, fix, plan_fix
 from segments.services.upkeep.validation import run as run_status_checker
 from segments.store import paths
+from tests.services.embedded_engine import EMBEDDED
 from tests.services.realtime.test_committing_repair import is_whole, started
 from tests.services.realtime.test_realtime_upkeep import on_servers_only, staged
 from tests.services.realtime.test_realtime_validation import codes, view
@@ -94,7 +96,7 @@ def test_a_partition_that_stands_still_consumes_again(tmp_path: Path) -> None:
 def test_a_commit_is_ended_with_a_servers_copy(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path, partitions=1)
     segment = started(world)
-    servers, world.ctx = world.ctx, type(world.ctx)(**{**world.ctx.__dict__, "servers": None})
+    servers, world.ctx = world.ctx, replace(world.ctx, engine=EMBEDDED)
     keep_copies(world.ctx, TABLE)
     found = finding(committing.LATE)
     world.ctx = servers

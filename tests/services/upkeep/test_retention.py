@@ -92,7 +92,7 @@ def test_a_failing_step_stops_no_other_and_both_are_reported(
     def broken(*_: object) -> list[str]:
         raise PinotAdminError("no records today")
 
-    monkeypatch.setattr(retention, "_by_time", broken)
+    monkeypatch.setattr("segments.clusters.embedded.retention._by_time", broken)
     (said,) = passes.run_pass(world.ctx, "RetentionManager", TABLE, SYSTEM)
     assert "Time retention failed: no records today" in said
     assert "Removed 1 file " in said

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from segments.clusters.embedded.realtime.resource_pressure import relieve
-from segments.services.realtime.deep_store_upload import missing_from_store
+from segments.clusters.embedded.segments.deep_store_upload import missing_from_store
 from segments.services.realtime.realtime_validation import run
 from segments.services.tables.table_record import read_table_config
 from segments.services.upkeep.segment_record_cache import READ_AGAIN_MS
 from segments.store import paths
+from tests.services.embedded_engine import with_servers
 from tests.services.realtime.test_realtime_upkeep import FakeServers
 from tests.services.realtime_world import TABLE, RealtimeWorld
 
@@ -46,7 +47,7 @@ def world_of(folder: Path) -> tuple[RealtimeWorld, Counting, list[str]]:
     for segment in old:
         world.set_record(segment, segment_download_url="file:///x", segment_size_in_bytes="100")
     store = Counting(world.memory)
-    world.ctx = type(world.ctx)(**{**world.ctx.__dict__, "store": store, "servers": FakeServers({})})
+    world.ctx = with_servers(world.over(store), FakeServers({}))
     return world, store, old
 
 

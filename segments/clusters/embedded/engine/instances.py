@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from segments.clusters.embedded.instances import registration, segment_messages, settings
+from segments.clusters.embedded.instances import registration, segment_messages, server_calls, settings
 
 
 class EmbeddedInstanceEngine:
@@ -17,3 +17,4 @@ class EmbeddedInstanceEngine:
     reset_segment = staticmethod(segment_messages.reset_segment)
     reset_table = staticmethod(segment_messages.reset_table)
     reload_segments = staticmethod(segment_messages.reload_segments)
+    ask_servers = staticmethod(server_calls.ask_servers)

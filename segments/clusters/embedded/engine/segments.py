@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from segments.clusters.embedded.segments import bring_back, deletion, files, uploads
+from segments.clusters.embedded.segments import bring_back, deep_store_upload, deletion, files, uploads
+from segments.clusters.embedded.segments.deletion_queue import read_queue
 from segments.domain.replacement.undo.return_rule import ReturnRule
 from segments.domain.segments.archive import Outcome
+from segments.domain.segments.pending_deletion import Pending
 from segments.domain.tables.table_config import TableConfig
 from segments.gateways.deep_store.deepstore import DeepStore
 from segments.names import TableName
@@ -70,6 +72,16 @@ class EmbeddedSegmentEngine:
     def drain(self, ctx: Context, table: TableName) -> list[str]:
         """Files of queued segments are archived."""
         return deletion.drain(ctx, table)
+
+    def waiting_deletions(self, ctx: Context, table: TableName) -> Mapping[str, Pending]:
+        """As on record."""
+        return read_queue(ctx, table).items
+
+    def upload_to_store(
+        self, ctx: Context, table: TableName, segments: Collection[str], *, is_forced: bool
+    ) -> list[str]:
+        """One after the other, each by a live replica."""
+        return deep_store_upload.upload_to_store(ctx, table, segments, is_forced=is_forced)
 
     def keeps_deleted(self, ctx: Context, config: TableConfig) -> bool:
         """For as long as the table's or the cluster's time."""

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 from segments.clusters.embedded.columns import ServerColumns
+from segments.clusters.embedded.connected_engine import connected
 from segments.names import TableName
-from segments.services.core.context import Context, SnapshotReader
-from segments.services.engine.snapshots import ProfileReader
+from segments.services.core.context import Context
+from segments.services.engine.snapshots import ProfileReader, SnapshotReader
 
 
 class EmbeddedSnapshotEngine:
     """``segments.services.engine.snapshots.SnapshotEngine`` on the embedded cluster."""
 
-    def open(self, ctx: Context, typed: str) -> AbstractContextManager[SnapshotReader] | None:
-        """The servers answer, through the reader that the context has."""
-        return ctx.snapshots(typed) if ctx.snapshots is not None else None
+    def open(self, ctx: Context, typed: str) -> AbstractContextManager[SnapshotReader]:
+        """The servers answer."""
+        return connected(ctx).read_snapshots(typed)
 
     def columns(
         self, ctx: Context, table: TableName, wanted: Sequence[Sequence[str]], read_profile: ProfileReader | None

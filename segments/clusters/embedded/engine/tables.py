@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from segments.clusters.embedded import retention
 from segments.clusters.embedded.tables import removal, schema_changes, table_changes
 from segments.domain.tables.table_config import parse_table_config
 
@@ -19,3 +20,5 @@ class EmbeddedTableEngine:
     create_schema = staticmethod(schema_changes.create_schema)
     update_schema = staticmethod(schema_changes.update_schema)
     delete_schema = staticmethod(schema_changes.delete_schema)
+    retain = staticmethod(retention.run)
+    retain_dropped = staticmethod(retention.remove_aged_of_dropped_tables)

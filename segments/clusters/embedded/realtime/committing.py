@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
+from segments.clusters.embedded.instances.server_calls import ask_server
 from segments.clusters.embedded.realtime.lost_segments import reingest_lost
 from segments.domain.realtime.commit.end import Built
 from segments.domain.realtime.commit.fields import END_OFFSET, PARTITION_METADATA
@@ -23,7 +24,7 @@ from segments.domain.segments import segment_metadata
 from segments.domain.segments.segment_metadata import COMMITTING, SegmentMetadata
 from segments.domain.tables.keyed_tables import is_keyed
 from segments.domain.upkeep.findings import Found
-from segments.errors import PinotAdminError, RecordCorrupt, StateConflict, Unavailable
+from segments.errors import PinotAdminError, RecordCorrupt, StateConflict
 from segments.names import TableName
 from segments.services.clusters.cluster_settings import read_settings
 from segments.services.core.context import Context
@@ -37,7 +38,7 @@ from segments.services.upkeep.segment_record_cache import CachedRecord
 from segments.services.upkeep.validation import CONSUMPTION as PREFIX
 from segments.store import paths
 from segments.store.base import Versioned, Write
-from segments.store.records.instances import instance_configs, live_instances
+from segments.store.records.instances import live_instances
 from segments.store.update import update_transaction
 
 log = logging.getLogger(__name__)
@@ -159,13 +160,9 @@ def end_from_server(ctx: Context, table: TableName, each: Unfinished) -> str:
 
 def _ask(ctx: Context, table: TableName, segment: str, server: str) -> SegmentMetadata:
     """The record as the server would have it, after its upload."""
-    config = instance_configs(ctx.store).get(server)
-    if ctx.servers is None or config is None:
-        raise Unavailable(f"Server {server} can not be asked.")
     path = f"/segments/{quote(table.typed, safe='')}/{quote(segment, safe='')}/uploadCommittedSegment"
-    answer: Any = ctx.servers.ask(
-        config.admin_url, "POST", f"{path}?uploadTimeoutMs={int(_UPLOAD_S * 1000)}", _UPLOAD_S + 10
-    )
+    timed = f"{path}?uploadTimeoutMs={int(_UPLOAD_S * 1000)}"
+    answer: Any = ask_server(ctx, server, "POST", timed, _UPLOAD_S + 10)
     fields = {str(k): str(v) for k, v in answer["simpleFields"].items()}
     custom = {str(k): str(v) for k, v in (answer.get("customMap") or {}).items()}
     return SegmentMetadata(segment, fields, custom)

@@ -9,6 +9,7 @@ from typing import Final
 from segments.clusters.embedded.realtime import committing
 from segments.clusters.embedded.realtime.described_writes import described
 from segments.clusters.embedded.realtime.replica_resets import Resets, plan_resets
+from segments.clusters.embedded.segments import deep_store_upload
 from segments.domain.formats.plural import counted
 from segments.domain.realtime.repair.committing import Need
 from segments.domain.upkeep.findings import NO_FILE
@@ -16,7 +17,6 @@ from segments.errors import StateConflict
 from segments.names import REALTIME, TableName
 from segments.services.core.context import SYSTEM, Context
 from segments.services.engine.fixes import Fix, no_fix
-from segments.services.realtime import deep_store_upload
 from segments.services.realtime.consuming_segments import ensure_consuming, planned_repair
 from segments.services.realtime.reingestion import jobs
 from segments.services.realtime.reingestion.broken_segments import preview

@@ -6,6 +6,7 @@ import logging
 from typing import Final
 from urllib.parse import quote, urlencode
 
+from segments.clusters.embedded.instances.server_calls import ask_server
 from segments.domain.realtime.reingestion.job import Job
 from segments.domain.realtime.reingestion.rules import choose_server
 from segments.errors import PinotAdminError, StateConflict, Unavailable
@@ -13,7 +14,7 @@ from segments.names import TableName
 from segments.services.core.context import Context
 from segments.services.realtime.reingestion.jobs import jobs_by_server
 from segments.store import paths
-from segments.store.records.instances import instance_configs, live_instances
+from segments.store.records.instances import live_instances
 from segments.store.records.reingestions import read_job
 
 log = logging.getLogger(__name__)
@@ -27,14 +28,11 @@ def reingest(ctx: Context, table: TableName, segment: str, *, accepts_loss: bool
     ideal = ctx.store.get(paths.ideal_state(table.typed))
     row = ideal.record.maps.get(segment, {}) if ideal and ideal.record else {}
     instance = choose_server(row, live_instances(ctx.store), jobs_by_server(ctx))
-    config = instance_configs(ctx.store).get(instance)
-    if ctx.servers is None or config is None:
-        raise Unavailable(f"Server {instance} can not be asked.", remedy="Try again in a moment.")
     before = read_job(ctx.store, table.typed, segment)
     query = urlencode({"acceptLoss": str(accepts_loss).lower(), "by": by[:200]})
     path = f"/reingestSegment/{quote(segment, safe='')}?{query}"
     try:
-        ctx.servers.ask(config.admin_url, "POST", path, _PATIENCE_S)
+        ask_server(ctx, instance, "POST", path, _PATIENCE_S)
     except PinotAdminError as error:
         # The answer may be lost, or that of a repeated request: what is on record counts.
         if not _has_begun(before, read_job(ctx.store, table.typed, segment)):

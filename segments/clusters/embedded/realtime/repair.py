@@ -14,6 +14,7 @@ from segments.clusters.embedded.realtime.lost_segments import forget_old_jobs
 from segments.clusters.embedded.realtime.pause import keep_paused
 from segments.clusters.embedded.realtime.replica_resets import reset_bad_replicas
 from segments.clusters.embedded.realtime.resource_pressure import relieve
+from segments.clusters.embedded.segments import deep_store_upload
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.llc_name import partition_of
 from segments.domain.realtime.pause import PauseState, consuming_segments, is_disabled, pause_of
@@ -26,7 +27,7 @@ from segments.errors import NotFound, PinotAdminError
 from segments.names import REALTIME, TableName
 from segments.services.core.context import SYSTEM, Context
 from segments.services.engine.consumption import PauseChanged
-from segments.services.realtime import consumption, deep_store_upload, lag
+from segments.services.realtime import consumption, lag
 from segments.services.realtime.completion.commit_file import remove_left_uploads
 from segments.services.realtime.completion.completion_state import remove_left_machines
 from segments.services.realtime.consuming_segments import Ensured, ensure_consuming

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from segments.clusters.embedded.instances.server_calls import ask_servers
 from segments.domain.realtime.pause import (
     ADMINISTRATIVE,
     RESOURCE_UTILIZATION_LIMIT_EXCEEDED,
@@ -24,7 +25,6 @@ from segments.names import TableName
 from segments.services.clusters.cluster_settings import read_settings
 from segments.services.core.context import SYSTEM, Context
 from segments.services.engine.consumption import PauseChanged
-from segments.services.realtime.consuming_info import ask_servers
 from segments.services.realtime.consumption import pause_table, resume_table
 from segments.services.realtime.realtime_servers import tenant_servers
 from segments.services.segments.segments import cached_records

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from segments.clusters.embedded.replacement.acknowledgement import wait_for_brokers
 from segments.clusters.embedded.replacement.switching import lineage_writes
 from segments.domain.replacement import decisions as replacement
 from segments.domain.replacement.decisions import Decision
@@ -15,7 +16,6 @@ from segments.errors import InvalidInput, StateConflict
 from segments.names import TableName
 from segments.services.core.context import Context
 from segments.services.engine.lineage import Start, Started, Switch
-from segments.services.replacement.acknowledgement import wait_for_brokers
 from segments.services.replacement.lineage_record import observe
 from segments.store.base import Write
 from segments.store.update import update_transaction

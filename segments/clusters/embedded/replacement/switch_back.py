@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from segments.clusters.embedded.replacement.switching import switch
+from segments.clusters.embedded.segments.deletion_queue import read_queue
 from segments.domain.replacement import decisions as replacement
 from segments.domain.replacement.lineage import Entry, Lineage, State
 from segments.domain.replacement.replacement_settings import settings_or_default
@@ -25,7 +26,6 @@ from segments.services.replacement.lineage_record import Observed, observe, read
 from segments.services.replacement.undo.kept_entries import keep_entries
 from segments.services.replacement.undo.undo_entry import held
 from segments.services.segments import deletion
-from segments.services.segments.deletion_queue import read_queue
 from segments.services.segments.online import wait_until_online
 from segments.services.segments.restore import restore_hidden
 from segments.store import paths

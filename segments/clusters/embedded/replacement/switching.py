@@ -7,13 +7,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from segments.clusters.embedded.replacement.acknowledgement import wait_for_brokers
+from segments.clusters.embedded.segments import leaving
+from segments.clusters.embedded.segments.deletion_queue import queue_write
 from segments.domain.segments import ideal_state
 from segments.names import TableName
 from segments.services.core.context import Context
 from segments.services.engine.lineage import Decide, Switch, Switched
-from segments.services.replacement.acknowledgement import wait_for_brokers
 from segments.services.replacement.lineage_record import Observed, observe, observe_served
-from segments.services.segments import deletion
 from segments.store import paths
 from segments.store.base import Check, Replace, Write
 from segments.store.update import update_transaction
@@ -47,7 +48,7 @@ def lineage_writes(ctx: Context, seen: Observed, wanted: Switch) -> list[Write]:
     if not leaving:
         return [*writes, Check(path, seen.ideal_version)]
     without = ideal_state.without_rows(seen.ideal, leaving)
-    queue = deletion.queue_write(ctx, seen.table, leaving, retention=None, rows=seen.ideal.maps)
+    queue = queue_write(ctx, seen.table, leaving, retention=None, rows=seen.ideal.maps)
     return [*writes, Replace(path, without, seen.ideal_version), queue]
 
 
@@ -60,5 +61,5 @@ def _acknowledged(ctx: Context, table: TableName, done: Switch) -> Switched:
             done.entry.id,
             table,
         )
-    removed = deletion.remove_hidden(ctx, table, done.delete) if done.delete and not behind else []
+    removed = leaving.remove_hidden(ctx, table, done.delete) if done.delete and not behind else []
     return Switched(done, [*done.remove_now, *removed], {"brokersBehind": behind})

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from segments.clusters.embedded.segments.deletion_queue import forget, read_queue
 from segments.clusters.embedded.segments.restored_files import land, stage, unstage
 from segments.clusters.embedded.segments.segment_servers import segment_servers
 from segments.domain.formats.znrecord import ZNRecord, encode
@@ -20,6 +21,7 @@ from segments.domain.segments import archive as documents
 from segments.domain.segments import assignment, ideal_state
 from segments.domain.segments.archive import ArchivedSegment, Outcome, refused
 from segments.domain.segments.ideal_state import ONLINE
+from segments.domain.segments.pending_deletion import Pending
 from segments.domain.tables.table_config import TableConfig
 from segments.domain.upkeep import retention as rules
 from segments.names import TableName
@@ -27,7 +29,6 @@ from segments.services.core.context import Context
 from segments.services.replacement.lineage_record import Observed, observe
 from segments.services.segments import archive
 from segments.services.segments.archive import KeptFile, in_parallel, kept_path, owns_file
-from segments.services.segments.deletion_queue import Pending, forget, read_queue
 from segments.services.segments.restore import Found, busy, obstacles
 from segments.services.segments.upload_files import download_url
 from segments.store import paths

@@ -11,20 +11,22 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from segments.clusters.embedded.segments import restored_files
+from segments.clusters.embedded.segments import copies_before_deletion, restored_files
+from segments.clusters.embedded.segments.deletion_queue import claim_due, forget
+from segments.clusters.embedded.segments.leaving import leave
 from segments.domain.formats.plural import counted
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.segments.archive import Outcome
+from segments.domain.segments.pending_deletion import CLAIM_MS, Pending
 from segments.errors import NotFound, PinotAdminError
 from segments.metrics import replacement as metrics
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
 from segments.services.engine.segments import Deletion
 from segments.services.replacement.lineage_record import observe
-from segments.services.segments import archive, last_copies
-from segments.services.segments.deletion import leave
+from segments.services.segments import archive
 from segments.services.segments.deletion_guard import blocked, decide, guarded, is_exclusive
-from segments.services.segments.deletion_queue import CLAIM_MS, Pending, claim_due, forget
+from segments.services.segments.last_copies import only_on_servers
 from segments.services.tables.table_record import read_table_config
 from segments.store import paths
 from segments.store.base import Versioned, Write
@@ -44,7 +46,7 @@ def remove(
     """As ``SegmentEngine.remove``. What only servers have is copied into the deep store first; StateConflict where
     that fails, unless ``force`` says that it may be lost.
     """
-    failed, exclusive = last_copies.copy_to_store(ctx, table, segments), is_exclusive(ctx)
+    failed, exclusive = copies_before_deletion.copy_to_store(ctx, table, segments), is_exclusive(ctx)
 
     def attempt() -> Sequence[Write] | None:
         seen = observe(ctx, table)
@@ -53,7 +55,7 @@ def remove(
             metrics.BLOCKED_DELETES.add(ctx.cluster, table.typed)
             raise blocked(table, locked)
         if lost := _lost(ctx, table, segments, failed, force):
-            raise last_copies.lost(table, lost)
+            raise copies_before_deletion.lost(table, lost)
         return leave(ctx, table, seen, [s for s in dict.fromkeys(segments) if s in seen.ideal.maps], retention, actor)
 
     update_transaction(ctx.store, attempt, turn=table.typed)
@@ -66,14 +68,16 @@ def delete(
 ) -> Deletion:  # fmt: skip
     """As ``SegmentEngine.delete``, in one transaction."""
     outcomes: dict[str, Outcome] = {}
-    failed = {} if dry_run else last_copies.copy_to_store(ctx, table, segments)
+    failed = {} if dry_run else copies_before_deletion.copy_to_store(ctx, table, segments)
     exclusive = is_exclusive(ctx)
 
     def attempt() -> Sequence[Write] | None:
         seen = observe(ctx, table)
         lost = {} if dry_run else _lost(ctx, table, segments, failed, force)
         outcomes.update(decide(seen, segments, failed, exclusive=exclusive))
-        outcomes.update({s: last_copies.refusal(s, why) for s, why in lost.items() if outcomes[s].outcome == "done"})
+        outcomes.update(
+            {s: copies_before_deletion.refusal(s, why) for s, why in lost.items() if outcomes[s].outcome == "done"}
+        )
         leaving = [s for s, o in outcomes.items() if o.outcome == "done"]
         return None if dry_run else leave(ctx, table, seen, leaving, retention, actor)
 
@@ -87,7 +91,7 @@ def _lost(
     """{segment: why} of those that a deletion would lose: not copied, or on servers only since then."""
     if force:
         return {}
-    return {s: failed.get(s, "it was committed just now.") for s in last_copies.only_on_servers(ctx, table, segments)}
+    return {s: failed.get(s, "it was committed just now.") for s in only_on_servers(ctx, table, segments)}
 
 
 def drain(ctx: Context, table: TableName) -> list[str]:

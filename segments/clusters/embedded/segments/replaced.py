@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from segments.clusters.embedded.segments.deep_store_upload import try_upload
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.segments import archive as documents
 from segments.domain.segments import segment_metadata
@@ -25,8 +26,8 @@ from segments.gateways.deep_store.deepstore import encode
 from segments.names import TableName
 from segments.segmentfile.packed.tar import read_info_from_tar
 from segments.services.core.context import Actor, Context
-from segments.services.realtime.deep_store_upload import is_on_servers_only, try_upload
 from segments.services.segments.archive import document_path, in_parallel, kept_path, owns_file
+from segments.services.segments.last_copies import is_on_servers_only
 from segments.services.segments.upload_files import staged_path
 from segments.store import paths
 

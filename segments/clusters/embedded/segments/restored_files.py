@@ -8,12 +8,12 @@ from collections.abc import Mapping
 
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.segments.archive import ArchivedSegment
+from segments.domain.segments.pending_deletion import Pending
 from segments.domain.segments.segment_metadata import from_record
 from segments.names import TableName
 from segments.services.core.context import Context
 from segments.services.segments import archive
 from segments.services.segments.archive import KeptFile, document_path, kept_path
-from segments.services.segments.deletion_queue import Pending
 from segments.services.segments.upload_files import staged_path
 from segments.store import paths
 from segments.store.base import Versioned

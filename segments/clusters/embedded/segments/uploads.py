@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from segments.clusters.embedded.segments.registration import Registration
+from segments.clusters.embedded.segments.sole_writer import release_names, sole_writer
+from segments.clusters.embedded.segments.staged_files import StagedFiles
 from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.domain.segments.upload import UploadedSegment
 from segments.errors import InvalidInput
@@ -19,14 +21,11 @@ from segments.segmentfile.packed.tar import read_info_from_tar
 from segments.services.core.context import Context
 from segments.services.engine.segments import Upload
 from segments.services.segments.upload_files import (
-    StagedFiles,
     bring,
     checked_source,
     download_url,
     own_path,
-    release_names,
     scratch,
-    sole_writer,
     staged_path,
     verified_info,
 )

@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from segments.clusters.embedded.segments import copies_before_deletion
 from segments.clusters.embedded.tables.broker_rows import remove_broker_row
 from segments.domain.replacement.lineage import Lineage
+from segments.domain.segments.pending_deletion import Pending
 from segments.names import OFFLINE, TableName
 from segments.services.core.context import Actor, Context
 from segments.services.ingestion import session_store
 from segments.services.replacement.lineage_record import read_lineage
 from segments.services.replacement.undo.kept_entries import keep_entries
-from segments.services.segments import archive, last_copies
-from segments.services.segments.deletion_queue import Pending
+from segments.services.segments import archive
 from segments.services.set_aside import keeping as set_aside
 from segments.services.tables.table_record import read_table_config
 from segments.store import paths
@@ -37,9 +38,9 @@ def delete_table(
     """
     term = retention if retention is not None else read_table_config(ctx, table).deleted_retention
     segments = _names(ctx, table)
-    failed = last_copies.copy_to_store(ctx, table, segments)
+    failed = copies_before_deletion.copy_to_store(ctx, table, segments)
     if failed and not force:
-        raise last_copies.lost(table, failed)
+        raise copies_before_deletion.lost(table, failed)
     remove_broker_row(ctx, table)
     ctx.store.delete(paths.ideal_state(table.typed))
     _wait_until_released(ctx, table)

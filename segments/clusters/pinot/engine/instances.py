@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from segments.clusters.pinot import passes
 from segments.clusters.pinot.instances import registration, segment_reset, settings
+from segments.services.core.context import Context
+from segments.services.engine.instances import ANSWER_S, Answers
 
 
 class PinotInstanceEngine:
@@ -18,3 +23,10 @@ class PinotInstanceEngine:
     reset_segment = staticmethod(segment_reset.reset_segment)
     reset_table = staticmethod(segment_reset.reset_table)
     reload_segments = staticmethod(segment_reset.reload_segments)
+
+    def ask_servers(
+        self, ctx: Context, servers: list[str], path: str, is_readable: Callable[[Any], bool], *,
+        method: str = "GET", timeout_s: float = ANSWER_S,
+    ) -> Answers:  # fmt: skip
+        """They are not ours: none is asked."""
+        return Answers(silent=tuple(servers))

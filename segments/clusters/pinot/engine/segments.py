@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 from urllib.parse import urlsplit
@@ -11,7 +11,9 @@ from segments.clusters.pinot.segments import deletion, files, kept_copies, resto
 from segments.domain.access.outgoing import is_of_this_machine
 from segments.domain.replacement.undo.return_rule import ReturnRule
 from segments.domain.segments.archive import Outcome
+from segments.domain.segments.pending_deletion import Pending
 from segments.domain.tables.table_config import TableConfig
+from segments.errors import StateConflict
 from segments.gateways.deep_store.deepstore import DeepStore
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
@@ -73,6 +75,19 @@ class PinotSegmentEngine:
     def drain(self, ctx: Context, table: TableName) -> list[str]:
         """Pinot deletes files itself."""
         return []
+
+    def waiting_deletions(self, ctx: Context, table: TableName) -> Mapping[str, Pending]:
+        """What Pinot deletes is gone for it at once."""
+        return {}
+
+    def upload_to_store(
+        self, ctx: Context, table: TableName, segments: Collection[str], *, is_forced: bool
+    ) -> list[str]:
+        """Refused: its servers are not asked from here."""
+        raise StateConflict(
+            f"Servers of Pinot cluster '{ctx.cluster}' upload segments for its own controller only.",
+            remedy=f"Send POST /segments/{table.typed}/uploadFromServerToDeepstore to the controller.",
+        )
 
     def keeps_deleted(self, ctx: Context, config: TableConfig) -> bool:
         """Where the table asks for copies."""

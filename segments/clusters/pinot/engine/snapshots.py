@@ -8,14 +8,14 @@ from contextlib import AbstractContextManager
 from segments.clusters.pinot.columns import PinotColumns
 from segments.clusters.pinot.snapshots import PinotSnapshots
 from segments.names import TableName
-from segments.services.core.context import Context, SnapshotReader
-from segments.services.engine.snapshots import ProfileReader
+from segments.services.core.context import Context
+from segments.services.engine.snapshots import ProfileReader, SnapshotReader
 
 
 class PinotSnapshotEngine:
     """``segments.services.engine.snapshots.SnapshotEngine`` on a real Pinot."""
 
-    def open(self, ctx: Context, typed: str) -> AbstractContextManager[SnapshotReader] | None:
+    def open(self, ctx: Context, typed: str) -> AbstractContextManager[SnapshotReader]:
         """Files are fetched through the controller and read here."""
         return PinotSnapshots(ctx, typed)
 

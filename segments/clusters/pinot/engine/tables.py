@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from segments.clusters.pinot import tables
+from segments.names import TableName
+from segments.services.core.context import Context
 
 
 class PinotTableEngine:
@@ -18,3 +20,11 @@ class PinotTableEngine:
     create_schema = staticmethod(tables.create_schema)
     update_schema = staticmethod(tables.update_schema)
     delete_schema = staticmethod(tables.delete_schema)
+
+    def retain(self, ctx: Context, table: TableName) -> list[str]:
+        """Left to its own controller."""
+        return []
+
+    def retain_dropped(self, ctx: Context) -> list[str]:
+        """Left to its own controller."""
+        return []

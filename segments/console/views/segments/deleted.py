@@ -29,7 +29,6 @@ from segments.errors import InvalidInput, NotFound, PinotAdminError, StateConfli
 from segments.models import Segment, Table
 from segments.services.core.context import Actor, Context
 from segments.services.segments import archive, deletion, last_copies, restore
-from segments.services.segments.deletion_queue import read_queue
 
 #: At most so many segments in one go from the console; scripts use the REST API.
 MOST: Final = 2000
@@ -46,7 +45,7 @@ def deleted(request: HttpRequest, typed: str) -> HttpResponse:
     start = (number - 1) * PAGE_SIZE
     kept, total = archive.list_kept(ctx, name, offset=start, limit=PAGE_SIZE, prefix=wanted["q"])
     now = ctx.clock()
-    pending = [(item, item.is_claimed(now)) for item in read_queue(ctx, name).items.values()]
+    pending = [(item, item.is_claimed(now)) for item in ctx.engine.segments.waiting_deletions(ctx, name).values()]
     context = {
         **head(request, table, "deleted"),
         "pending": sorted(pending, key=lambda p: p[0].requested_ms),

@@ -20,7 +20,7 @@ from segments.domain.replacement.checks import (
 )
 from segments.domain.tables.schema import FieldSpec, Schema
 from segments.domain.tables.table_config import TableConfig
-from segments.services.core.context import SnapshotReader
+from segments.services.engine.snapshots import SnapshotReader
 
 #: Keys shown of those that are there more than once.
 _EXAMPLES: Final = 5

@@ -232,9 +232,10 @@ def _measured(
     snapshot = Snapshot(config, schemas.from_record(node.record), entry.segments_to, entry.segments_from or None)
     for _ in range(_ATTEMPTS):
         before = _crcs(ctx, config.table, entry.segments_to)
-        opened = ctx.engine.snapshots.open(ctx, config.table.typed)
-        if opened is None:
-            return [_failed(check, "this process can not read segments", now_ms) for check in plan.checks], {}
+        try:
+            opened = ctx.engine.snapshots.open(ctx, config.table.typed)
+        except Unavailable as error:
+            return [_failed(check, str(error), now_ms) for check in plan.checks], {}
         with opened as reader:
             measuring = Measuring(reader, snapshot, plan)
             outcomes = [evaluate(check, measuring.measure(check), now_ms) for check in plan.checks]

@@ -15,7 +15,6 @@ from segments.names import TableName, split_table_name
 from segments.services.core.context import Context
 from segments.services.replacement.lineage_record import observe
 from segments.services.segments import archive
-from segments.services.segments.deletion_queue import read_queue
 from segments.store import paths
 from segments.store.base import Versioned
 from segments.store.update import update_record
@@ -55,7 +54,7 @@ def forget_spent(ctx: Context, table: TableName) -> list[str]:
     if not past:
         return []
     seen = observe(ctx, table)
-    files = {*read_queue(ctx, table).items} | archive.kept_names(ctx, table)
+    files = {*ctx.engine.segments.waiting_deletions(ctx, table)} | archive.kept_names(ctx, table)
     spent = [
         i
         for i, p in past.items()

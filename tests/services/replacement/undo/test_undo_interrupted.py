@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from segments.clusters.embedded.segments.deletion_queue import read_queue
 from segments.errors import PinotAdminError
 from segments.services.replacement.protocol import revert_replace
 from segments.services.replacement.undo.rollback import undo_rollback
 from segments.services.segments import deletion
-from segments.services.segments.deletion_queue import read_queue
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
 from tests.services.replacement.undo.serving import ServingWorld
 from tests.services.world import ANN, TABLE

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from segments.clusters.embedded.segments.leaving import remove_hidden
 from segments.domain.tables.table_config import DAY_MS, parse_table_config
 from segments.errors import NotFound, PinotAdminError, PreconditionFailed, StateConflict
 from segments.gateways.deep_store.no_deep_store import NoDeepStore
@@ -266,7 +267,7 @@ def test_a_replacement_by_nothing_and_of_nothing_is_undone_too(world: ServingWor
 def test_the_clean_up_of_a_rollback_leaves_what_an_undo_has_taken_over(world: ServingWorld) -> None:
     """Between a rollback's switch and its deletion somebody undoes it: the segments are the undo's then."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("segments.clusters.embedded.replacement.switching.deletion.remove_hidden", lambda *_: [])
+        patch.setattr("segments.clusters.embedded.replacement.switching.leaving.remove_hidden", lambda *_: [])
         revert_replace(world.ctx, TABLE, "e2", actor=ANN)
     removed: list[list[str]] = []
     with pytest.MonkeyPatch.context() as patch:
@@ -275,7 +276,7 @@ def test_the_clean_up_of_a_rollback_leaves_what_an_undo_has_taken_over(world: Se
         wait = switch_back.wait_until_online
 
         def late(*args: object, **more: object) -> None:
-            removed.append(deletion.remove_hidden(world.ctx, TABLE, ["c", "d"]))
+            removed.append(remove_hidden(world.ctx, TABLE, ["c", "d"]))
             retention.run(world.ctx, TABLE)
             wait(*args, **more)
 

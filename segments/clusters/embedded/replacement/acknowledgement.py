@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from segments.clusters.embedded.connected_engine import connected
 from segments.names import TableName
 from segments.services.core.context import Context
 from segments.store import paths
@@ -29,8 +30,8 @@ def wait_for_brokers(ctx: Context, table: TableName) -> list[str]:
     if not brokers:
         return []
     node = ctx.store.get(paths.lineage(table.typed))
-    zxid, here = node.mzxid if node else 0, ctx.local_broker()
-    if here is not None and here.broker_id in brokers and here.wait_for(table.typed, zxid, ctx.limits.broker_ack_s):
+    zxid, here = node.mzxid if node else 0, connected(ctx).local_broker()
+    if here.broker_id in brokers and here.wait_for(table.typed, zxid, ctx.limits.broker_ack_s):
         served, others = {here.broker_id}, [b for b in brokers if b != here.broker_id]
     else:
         served, others = set(), brokers

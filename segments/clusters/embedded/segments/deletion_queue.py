@@ -10,68 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.segments.pending_deletion import Pending, pending_of
 from segments.errors import StateConflict
 from segments.names import TableName
 from segments.services.core.context import SYSTEM, Actor, Context
 from segments.store import paths
 from segments.store.base import Check, Create, Delete, Replace, Versioned, Write
 from segments.store.update import update_record, update_transaction
-
-#: A claim older than this belonged to a process that died.
-CLAIM_MS: Final = 30_000
-
-
-@dataclass(frozen=True)
-class Pending:
-    """One item. ``restores`` names the kept file that a restore is bringing back; "" for a deletion. Times are epoch
-    milliseconds.
-    """
-
-    segment: str
-    requested_ms: int
-    retention: str | None = None
-    by: str = SYSTEM.name
-    reason: str = ""
-    servers: tuple[str, ...] = ()
-    restores: str = ""
-    claimed_ms: int | None = None
-    claim: str = ""
-
-    def is_claimed(self, now_ms: int) -> bool:
-        """Is somebody at it right now?"""
-        return self.claimed_ms is not None and now_ms - self.claimed_ms < CLAIM_MS
-
-    def to_map(self) -> dict[str, str]:
-        """The item as stored; what is empty is left out."""
-        texts = {
-            "by": self.by,
-            "reason": self.reason,
-            "servers": ",".join(self.servers),
-            "restores": self.restores,
-            "claim": self.claim,
-        }
-        found = {"requestedMs": str(self.requested_ms), **{k: v for k, v in texts.items() if v}}
-        if self.retention is not None:
-            found["retention"] = self.retention
-        return found if self.claimed_ms is None else {**found, "claimedMs": str(self.claimed_ms)}
-
-
-def _pending(segment: str, item: Mapping[str, str]) -> Pending:
-    claimed = item.get("claimedMs")
-    return Pending(
-        segment,
-        int(item.get("requestedMs", "0")),
-        item.get("retention"),
-        item.get("by", SYSTEM.name),
-        item.get("reason", ""),
-        tuple(s for s in item.get("servers", "").split(",") if s),
-        item.get("restores", ""),
-        int(claimed) if claimed else None,
-        item.get("claim", ""),
-    )
 
 
 @dataclass(frozen=True)
@@ -95,7 +42,7 @@ def read_queue(ctx: Context, table: TableName) -> Queue:
     """The queue of a table, empty when there is none."""
     node = ctx.store.get(paths.pending_deletions(table.typed))
     maps = node.record.maps if node and node.record else {}
-    return Queue(table, node, {s: _pending(s, i) for s, i in maps.items()})
+    return Queue(table, node, {s: pending_of(s, i) for s, i in maps.items()})
 
 
 def queue_write(
@@ -141,7 +88,7 @@ def release_name(ctx: Context, table: TableName, segment: str, *, wait_s: float 
 def _forget_unclaimed(ctx: Context, table: TableName, segment: str) -> None:
     def decide(node: Versioned | None) -> ZNRecord | None:
         item = node.record.maps.get(segment) if node and node.record else None
-        if node is None or node.record is None or item is None or _pending(segment, item).is_claimed(ctx.clock()):
+        if node is None or node.record is None or item is None or pending_of(segment, item).is_claimed(ctx.clock()):
             return None
         return replace(node.record, maps={s: i for s, i in node.record.maps.items() if s != segment})
 

@@ -8,22 +8,23 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
+from segments.clusters.embedded.instances.server_calls import ask_server
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.segments import segment_metadata
 from segments.domain.segments.ideal_state import ONLINE
 from segments.domain.segments.segment_metadata import DONE, SegmentMetadata
-from segments.errors import PinotAdminError, StateConflict, Unavailable
+from segments.errors import PinotAdminError, StateConflict
 from segments.metrics import consumption as metrics
 from segments.names import TableName
-from segments.services.core import audit
-from segments.services.core.context import Actor, Context
+from segments.services.core.context import Context
 from segments.services.realtime.completion.commit_file import CommitFile
 from segments.services.realtime.realtime_state import read_ideal
+from segments.services.segments.last_copies import is_on_servers_only
 from segments.services.segments.segments import cached_records, read_records
 from segments.services.upkeep.segment_record_cache import CachedRecord
 from segments.store import paths
 from segments.store.base import Versioned
-from segments.store.records.instances import instance_configs, live_instances
+from segments.store.records.instances import live_instances
 from segments.store.update import update_record
 
 log = logging.getLogger(__name__)
@@ -46,24 +47,11 @@ def missing_from_store(ctx: Context, table: TableName, cached: Mapping[str, Cach
     return sorted(s for s, record in records.items() if record.status == DONE and record.url == "")
 
 
-def upload_segments(
-    ctx: Context, table: TableName, segments: Collection[str], *, is_forced: bool = False, actor: Actor
-) -> list[str]:
-    """Upload those of these segments that the deep store lacks, or with ``is_forced`` all that are committed; returns
-    those done.
-    """
+def upload_to_store(ctx: Context, table: TableName, segments: Collection[str], *, is_forced: bool) -> list[str]:
+    """As ``SegmentEngine.upload_to_store``."""
     records = read_records(ctx, table, sorted(segments))
     wanted = [s for s, m in records.items() if is_on_servers_only(m) or (is_forced and m.status == DONE)]
-    done = [s for s in wanted if not try_upload(ctx, table, s, records[s])]
-    audit.record(
-        actor,
-        "uploadFromServerToDeepstore",
-        cluster=ctx.cluster,
-        target=table.typed,
-        segments=done[:100],
-        asked=len(segments),
-    )
-    return done
+    return [s for s in wanted if not try_upload(ctx, table, s, records[s])]
 
 
 def upload_missing(
@@ -87,11 +75,6 @@ def upload_missing(
             del left[segment]
             done.append(f"Segment {segment} was only on servers and is in the deep store now.")
     return done, left
-
-
-def is_on_servers_only(metadata: SegmentMetadata) -> bool:
-    """Is it committed, and has the deep store no file of it?"""
-    return metadata.status == DONE and metadata.download_url == ""
 
 
 def try_upload(ctx: Context, table: TableName, segment: str, metadata: SegmentMetadata) -> str:
@@ -128,12 +111,9 @@ def replicas(ctx: Context, table: TableName, segment: str) -> Sequence[str]:
 
 
 def _ask(ctx: Context, table: TableName, segment: str, server: str) -> Any:
-    config = instance_configs(ctx.store).get(server)
-    if ctx.servers is None or config is None:
-        raise Unavailable(f"Server {server} can not be asked.")
     path = f"/segments/{quote(table.typed, safe='')}/{quote(segment, safe='')}/uploadLLCSegment"
     path += f"?uploadTimeoutMs={int(_UPLOAD_S * 1000)}"
-    return ctx.servers.ask(config.admin_url, "POST", path, _UPLOAD_S + 10)
+    return ask_server(ctx, server, "POST", path, _UPLOAD_S + 10)
 
 
 def _has_other_file(node: Versioned | None, metadata: SegmentMetadata) -> bool:
