@@ -74,12 +74,6 @@ class PushForm(PlainForm):
         return self.cleaned_data
 
 
-class ReasonForm(PlainForm):
-    """Only a reason: for cancelling."""
-
-    reason = reason_field("Goes into the audit record.")
-
-
 class Pressed(Protocol):
     """What the form of a button is made from: its own fields, a text to type and what that is, the preview that is
     confirmed.

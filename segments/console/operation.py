@@ -44,6 +44,7 @@ from segments.services.core.context import Actor, Context
 #: What stands above an operation that concerns no table: (its place in the navigation, page, words of the link).
 _PLACES: Final = {
     "servers": ("servers", "servers", "Servers"),
+    "pushes": ("pushes", "pushes", "Pushes"),
     "tasks": ("passes", "tasks", "Minion tasks"),
     "clusters": ("clusters", "clusters", "Clusters"),
     "tokens": ("tokens", "tokens", "API tokens"),

@@ -13,7 +13,7 @@ from segments.console.views.clusters import clusters, health, minion_tasks, serv
 from segments.console.views.ingestion import session_actions, table_ingestion
 from segments.console.views.ingestion import sessions as ingestion_sessions
 from segments.console.views.ingestion import setup as ingestion_setup
-from segments.console.views.push import push_blocked, push_report, pushes
+from segments.console.views.push import push_actions, push_report, pushes
 from segments.console.views.realtime import consumption, partition, reingestion, sequence_deletion, stored_copies
 from segments.console.views.realtime.set_aside import actions as set_aside_actions
 from segments.console.views.realtime.set_aside import messages as set_aside_messages
@@ -115,9 +115,9 @@ _pages = [
     path("pushes/<uuid:push_id>/progress/", pushes.live, name="push_progress"),
     path("pushes/<uuid:push_id>/report.csv", push_report.as_csv, name="push_report_csv"),
     path("pushes/<uuid:push_id>/report.json", push_report.as_json, name="push_report_json"),
-    path("pushes/<uuid:push_id>/cancel/", pushes.cancel, name="cancel_push"),
-    button("pushes/<uuid:push_id>/finish/", push_blocked.FINISH, name="finish_push"),
-    button("pushes/<uuid:push_id>/override/", push_blocked.OVERRIDE, name="override_push"),
+    button("pushes/<uuid:push_id>/cancel/", push_actions.CANCEL, name="cancel_push"),
+    button("pushes/<uuid:push_id>/finish/", push_actions.FINISH, name="finish_push"),
+    button("pushes/<uuid:push_id>/override/", push_actions.OVERRIDE, name="override_push"),
     path("query/", query.query, name="query"),
     path("query/csv/", query.download, name="query_csv"),
     path("passes/", passes.pass_list, name="passes"),

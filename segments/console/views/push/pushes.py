@@ -1,27 +1,22 @@
-"""Pushes: the list, one push with live progress, a new one, and cancelling. A blocked one is finished in
-``push_blocked``.
-"""
+"""Pushes: the list, one push with live progress, and a new one. Its buttons are in ``push_actions``."""
 
 from __future__ import annotations
 
 import uuid
 from http import HTTPStatus
 from typing import Any, Final
-from urllib.parse import urlencode
 
 import yaml
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from segments import wiring
 from segments.console.access import actor_of, find_table, may_operate, may_somewhere, page, refusal, shown_status
 from segments.console.cluster_address import cluster_of, ctx_of
-from segments.console.forms import PushForm, ReasonForm
+from segments.console.forms import PushForm
 from segments.console.listing import asked, cut, page_number
 from segments.console.presenters import push_outcome
 from segments.console.presenters.badges import mark
@@ -75,7 +70,7 @@ def detail(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
     push = get_object_or_404(readable_pushes(Push.objects.select_related("report"), request.user), pk=push_id)
     if push.cluster != cluster_of(request):
         return redirect(address_in(push.cluster, "console:push", push.pk))
-    return _page(request, push, ReasonForm())
+    return _page(request, push)
 
 
 @page
@@ -128,30 +123,6 @@ def new(request: HttpRequest) -> HttpResponse:
     return redirect("console:push", push_id=push.pk)
 
 
-@page
-@require_POST
-def cancel(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
-    """Ask the worker to stop; what it had begun is taken back."""
-    push = get_object_or_404(readable_pushes(Push.objects.all(), request.user), pk=push_id, cluster=cluster_of(request))
-    table = TableName(push.table_name, OFFLINE).typed
-    refused = refusal(request, "cancelPush", table, table=table)
-    if refused:
-        return refused
-    form = ReasonForm(request.POST)
-    if not form.is_valid():
-        return _page(request, push, form, HTTPStatus.UNPROCESSABLE_ENTITY)
-    try:
-        pushes.cancel_push(wiring.context(push.cluster), str(push_id), actor_of(request, form.cleaned_data["reason"]))
-    except PinotAdminError as error:
-        form.refuse(error)
-        return _page(request, push, form, shown_status(request, error))
-    again = f"{reverse('console:new_push')}?{urlencode({'again': push.pk})}"
-    messages.success(
-        request, format_html('Cancelled. What the push had begun is taken back. <a href="{}">Push again</a>', again)
-    )
-    return redirect("console:push", push_id=push.pk)
-
-
 def _first_spec(request: HttpRequest) -> str:
     """What the editor begins with: the specification of the push to be repeated, or a sample."""
     wanted = asked(request, "again", "table")
@@ -175,7 +146,7 @@ def _config_of(request: HttpRequest, table: str) -> TableConfig | None:
         return None
 
 
-def _page(request: HttpRequest, push: Push, form: ReasonForm, status: int = HTTPStatus.OK) -> HttpResponse:
+def _page(request: HttpRequest, push: Push) -> HttpResponse:
     total = push.segments.count()
     replaces = bool(push.entry_id and push.plan.get("replaces"))
     table = TableName(push.table_name, OFFLINE)
@@ -183,7 +154,6 @@ def _page(request: HttpRequest, push: Push, form: ReasonForm, status: int = HTTP
     context = {
         **live,
         "push_id": str(push.pk),
-        "form": form,
         "is_blocked": push.state == Push.State.BLOCKED,
         "replaces": replaces and live["entry"] is not None,
         "checks": entry_report(wiring.context(push.cluster), table, push.entry_id) if replaces else None,
@@ -193,7 +163,7 @@ def _page(request: HttpRequest, push: Push, form: ReasonForm, status: int = HTTP
         "report": _report(push),
         "bad_shown": _BAD_SHOWN,
     }
-    return render(request, "console/push.html", context, status=status)
+    return render(request, "console/push.html", context)
 
 
 def _report(push: Push) -> dict[str, Any] | None:

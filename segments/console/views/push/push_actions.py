@@ -1,10 +1,13 @@
-"""A push that its table's checks stopped: switch all the same with a reason, or have the checks decide again."""
+"""The buttons of a push: cancel it; and where its table's checks stopped it, switch all the same with a reason, or have
+the checks decide again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -17,7 +20,7 @@ from segments.names import OFFLINE, TableName
 from segments.services.access.read_rights import readable_pushes
 from segments.services.core.context import Actor
 from segments.services.jobs import queue
-from segments.services.push import push_blocked
+from segments.services.push import push_blocked, pushes
 
 _LATER: Final = " The task queue does not answer now; it begins as soon as Redis is back."
 
@@ -35,6 +38,13 @@ def _table_of_push(target: Target) -> None:
     push = _push(target)
     typed = TableName(push.table_name, OFFLINE).typed
     target.row = get_object_or_404(Table.objects.select_related("cluster"), cluster__name=push.cluster, name=typed)
+
+
+def _found(target: Target) -> None:
+    """The push's table. Where it is gone by now, the right for the whole cluster is asked."""
+    push = _push(target)
+    typed = TableName(push.table_name, OFFLINE).typed
+    target.row = Table.objects.select_related("cluster").filter(cluster__name=push.cluster, name=typed).first()
 
 
 def _failed(target: Target, push: Push) -> list[str]:
@@ -60,6 +70,23 @@ def _run(target: Target, _: Mapping[str, Any], actor: Actor, *, override: str = 
     return Outcome(f"The switch is tried again.{later}", target.address("rollback", push.entry_id), "Take it back")
 
 
+def _to_cancel(target: Target, plain: Operation) -> Operation:
+    push = _push(target)
+    over = f"The push is over: {push.get_state_display()}." if push.state in Push.TERMINAL else ""
+    return replace(plain, title=f"Cancel the push to {push.table_name}", why_not=over)
+
+
+def _cancel(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    push_id = str(target.arguments["push_id"])
+    pushes.cancel_push(target.ctx, push_id, actor)
+    again = f"{reverse('console:new_push')}?{urlencode({'again': push_id})}"
+    return Outcome("Cancelled. What the push had begun is taken back.", again, "Push again")
+
+
+def _page_of(target: Target) -> str:
+    return reverse("console:push", args=[target.arguments["push_id"]])
+
+
 #: The checks run again and decide: for when they, or the data they compare with, were changed.
 FINISH: Final = Operation(
     action="finishPush",
@@ -74,7 +101,7 @@ FINISH: Final = Operation(
     ],
     preview=_to_check,
     run=_run,
-    back=lambda target: reverse("console:push", args=[target.arguments["push_id"]]),
+    back=_page_of,
 )
 #: The switch happens although checks failed; the reason is on record.
 OVERRIDE: Final = replace(
@@ -89,6 +116,24 @@ OVERRIDE: Final = replace(
     ],
     preview=_to_override,
     run=lambda target, values, actor: _run(target, values, actor, override=actor.reason),
+)
+#: What the push had begun is taken back; nothing of it becomes visible.
+CANCEL: Final = Operation(
+    action="cancelPush",
+    title="Cancel a push",
+    button="Cancel this push",
+    tab="lineage",
+    place="pushes",
+    find=_found,
+    explain=[
+        "The worker stops, and what the push had begun is taken back: its segments are removed, its replacement is "
+        "reverted. Queries go on seeing the old snapshot.",
+        "It can be pushed again with the same specification afterwards.",
+    ],
+    preview=_to_cancel,
+    run=_cancel,
+    back=_page_of,
+    is_danger=True,
 )
 
 
