@@ -42,16 +42,22 @@ def _rows(_: str) -> Iterator[Rows]:
 
 
 @pytest.fixture
-def pushed(simulated: SimulatedCluster) -> tuple[EitherCluster, str]:
+def pushed(cluster: EitherCluster) -> tuple[EitherCluster, str]:
     """Segment a answers; an open replacement brings b, which is online and hidden."""
+    if isinstance(cluster, SimulatedCluster):
+        _make_readable(cluster)
+    cluster.upload("a")
+    entry = cluster.start(["a"], ["b"])
+    cluster.upload("b")
+    return cluster, entry
+
+
+def _make_readable(simulated: SimulatedCluster) -> None:
+    """A schema; and on the embedded cluster, whose world has no files, somebody who counts rows."""
     schema = parse_schema({"schemaName": "t", "dimensionFieldSpecs": [{"name": "v", "dataType": "STRING"}]})
     simulated.world.memory.create(paths.schema("t"), schema.to_record())
     if simulated.pinot is None:
         simulated.ctx = reading(simulated.ctx, _rows)
-    simulated.upload("a")
-    entry = simulated.start(["a"], ["b"])
-    simulated.upload("b")
-    return simulated, entry
 
 
 def require(cluster: EitherCluster, **check: Any) -> None:

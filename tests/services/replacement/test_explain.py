@@ -26,27 +26,33 @@ from segments.services.segments.deletion import delete_segments
 from segments.services.upkeep.periodic_passes import DECLARED
 from segments.services.upkeep.schedules import ensure_schedules
 from segments.store import paths
-from tests.services.replacement.either_cluster import SimulatedCluster
+from tests.services.replacement.either_cluster import EitherCluster, SimulatedCluster
 from tests.services.world import ANN, TABLE, World
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def cluster(simulated: SimulatedCluster) -> SimulatedCluster:
+def one(cluster: EitherCluster) -> EitherCluster:
     """Segment a is online."""
+    return cluster.upload("a")
+
+
+@pytest.fixture
+def held(simulated: SimulatedCluster) -> SimulatedCluster:
+    """The same for tests that do what servers do."""
     return simulated.upload("a")
 
 
-def explain(cluster: SimulatedCluster, entry: str) -> Explanation:
+def explain(cluster: EitherCluster, entry: str) -> Explanation:
     return explain_entry(cluster.ctx, cluster.table, entry)
 
 
-def test_an_open_entry_says_what_blocks_its_end_and_what_to_do(cluster: SimulatedCluster) -> None:
-    entry = cluster.start(["a"], ["b", "c"])
-    cluster.upload("b", online=False)
-    found = explain(cluster, entry)
-    assert (found.state, found.actor, found.since_ms) == ("IN_PROGRESS", "ann", cluster.world.now)
+def test_an_open_entry_says_what_blocks_its_end_and_what_to_do(held: SimulatedCluster) -> None:
+    entry = held.start(["a"], ["b", "c"])
+    held.upload("b", online=False)
+    found = explain(held, entry)
+    assert (found.state, found.actor, found.since_ms) == ("IN_PROGRESS", "ann", held.world.now)
     assert (found.locks, found.hides) == (("a", "b"), ("b",))
     assert "Segment 'c' is not uploaded." in found.end.reasons
     assert "Segment 'b' on Server_a_1: the server has not loaded it yet." in found.end.reasons
@@ -54,71 +60,71 @@ def test_an_open_entry_says_what_blocks_its_end_and_what_to_do(cluster: Simulate
     assert [(e.action, e.outcome, e.actor) for e in found.events] == [("startReplaceSegments", "done", "ann")]
 
 
-def test_an_open_entry_that_can_be_ended_says_so(cluster: SimulatedCluster) -> None:
-    entry = cluster.start(["a"], ["b"])
-    cluster.upload("b")
-    found = explain(cluster, entry)
+def test_an_open_entry_that_can_be_ended_says_so(one: EitherCluster) -> None:
+    entry = one.start(["a"], ["b"])
+    one.upload("b")
+    found = explain(one, entry)
     assert (found.end.reasons, found.hides, found.replicas.online) == ((), ("b",), 1)
 
 
-def test_a_server_that_is_down_is_named(cluster: SimulatedCluster) -> None:
-    entry = cluster.start(["a"], ["b"])
-    cluster.upload("b").world.memory.delete(paths.live_instance("Server_a_1"))
-    found = explain(cluster, entry)
+def test_a_server_that_is_down_is_named(held: SimulatedCluster) -> None:
+    entry = held.start(["a"], ["b"])
+    held.upload("b").world.memory.delete(paths.live_instance("Server_a_1"))
+    found = explain(held, entry)
     gap = found.gaps[0]
     assert (gap.instance, gap.why, gap.is_waited_for) == ("Server_a_1", "the server is not running", False)
     assert "Start the servers." in found.end.remedies
 
 
-def test_a_completed_entry_can_be_taken_back_until_it_was_built_on(cluster: SimulatedCluster) -> None:
-    first = cluster.replace(["a"], ["b"])
-    found = explain(cluster, first)
+def test_a_completed_entry_can_be_taken_back_until_it_was_built_on(one: EitherCluster) -> None:
+    first = one.replace(["a"], ["b"])
+    found = explain(one, first)
     assert (found.revert.reasons, found.hides, found.locks) == ((), ("a",), ("a",))
     assert found.end.reasons == ("It is ended already.",)
     assert "queries see the new side" in found.summary
-    second = cluster.replace(["b"], ["c"])
-    found = explain(cluster, first)
+    second = one.replace(["b"], ["c"])
+    found = explain(one, first)
     assert found.later_entries == (second,)
     assert (second in found.revert.reasons[0], found.revert.remedies[0]) == (True, "Revert the newest entry first.")
 
 
-def test_a_pinned_entry_says_who_pinned_it_and_that_nothing_goes(cluster: SimulatedCluster) -> None:
-    entry = cluster.replace(["a"], ["b"])
-    pin_entry(cluster.ctx, cluster.table, entry, ANN)
-    found = explain(cluster, entry)
+def test_a_pinned_entry_says_who_pinned_it_and_that_nothing_goes(one: EitherCluster) -> None:
+    entry = one.replace(["a"], ["b"])
+    pin_entry(one.ctx, one.table, entry, ANN)
+    found = explain(one, entry)
     assert (found.is_pinned, found.pin_actor, found.pin_reason) == (True, "ann", "because")
     assert [s.what for s in found.next_steps] == ["Its segments stay until it is unpinned."]
 
 
-def test_a_reverted_entry_says_who_took_it_back(cluster: SimulatedCluster) -> None:
-    entry = cluster.replace(["a"], ["b"])
-    revert_replace(cluster.ctx, cluster.table, entry, actor=ANN)
-    found = explain(cluster, entry)
+def test_a_reverted_entry_says_who_took_it_back(one: EitherCluster) -> None:
+    entry = one.replace(["a"], ["b"])
+    revert_replace(one.ctx, one.table, entry, actor=ANN)
+    found = explain(one, entry)
     assert (found.state, found.locks, found.revert.reasons) == ("REVERTED", (), ("It is reverted already.",))
     assert "by ann: because" in found.summary
 
 
-def test_a_new_side_that_was_deleted_since_is_not_reported_to_be_seen(cluster: SimulatedCluster) -> None:
-    entry = cluster.start(["a"], ["b", "c"])
-    cluster.upload("b", "c")
-    end_replace(cluster.ctx, cluster.table, entry, actor=ANN)
+def test_a_new_side_that_was_deleted_since_is_not_reported_to_be_seen(one: EitherCluster) -> None:
+    entry = one.start(["a"], ["b", "c"])
+    one.upload("b", "c")
+    end_replace(one.ctx, one.table, entry, actor=ANN)
     for gone, sentence in (
         ("b", "1 of the 2 segments of the new side, the others were replaced or deleted"),
         ("c", "its new side was deleted later"),
     ):
-        delete_segments(cluster.ctx, cluster.table, [gone], actor=ANN)
-        assert sentence in explain(cluster, entry).summary
+        delete_segments(one.ctx, one.table, [gone], actor=ANN)
+        assert sentence in explain(one, entry).summary
 
 
-def test_the_document_is_plain_json_and_an_unknown_entry_is_named(cluster: SimulatedCluster) -> None:
-    body = json.loads(json.dumps(explain(cluster, cluster.replace(["a"], ["b", "c"])).to_json()))
+def test_the_document_is_plain_json_and_an_unknown_entry_is_named(one: EitherCluster) -> None:
+    body = json.loads(json.dumps(explain(one, one.replace(["a"], ["b", "c"])).to_json()))
     assert (body["segmentsTo"], body["revert"]["possible"], body["end"]["possible"]) == (
         {"count": 2, "names": ["b", "c"]},
         True,
         False,
     )
     with pytest.raises(NotFound, match="nope"):
-        explain(cluster, "nope")
+        explain(one, "nope")
 
 
 @pytest.fixture

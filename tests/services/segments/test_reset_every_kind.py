@@ -8,9 +8,10 @@ import pytest
 
 from segments.clusters.pinot import calls
 from segments.errors import NotFound
+from segments.services.segments import uploads
 from segments.services.segments.segment_reset import reload_segments, reset_segment, reset_table
 from segments.store.records import messages
-from tests.services.segments.kinds import KINDS, SimulatedKind, kind_of
+from tests.services.segments.kinds import KINDS, Kind, SimulatedKind, kind_of, tar
 from tests.services.world import ANN
 
 pytestmark = pytest.mark.django_db
@@ -38,7 +39,16 @@ def reloads(kind: SimulatedKind) -> list[tuple[list[str], str]]:
     return [(list(m.lists.get("segmentNames", ())), m.simple["forceDownload"]) for m in found]
 
 
-def events(kind: SimulatedKind) -> list[tuple[str, str]]:
+@pytest.fixture
+def loaded(empty: Kind, tmp_path: Path) -> Kind:
+    """Segments a and b are online, on a cluster that may be a real one."""
+    for name in "ab":
+        uploads.upload_tar(empty.ctx, empty.table, tar(tmp_path, name), actor=ANN)
+    assert empty.visible == ["a", "b"]
+    return empty
+
+
+def events(kind: Kind) -> list[tuple[str, str]]:
     """(action, outcome) of what is on record, in order."""
     return [(e.action, e.outcome) for e in kind.events]
 
@@ -84,3 +94,19 @@ def test_a_segment_that_nobody_holds_is_not_found_and_nothing_is_sent(kind: Simu
         reload_segments(kind.ctx, kind.table, segments=["a", "nothing"], actor=ANN)
     assert (resets(kind), reloads(kind)) == ([], [])
     assert events(kind) == [("resetSegment", "refused"), ("reloadSegments", "refused")]
+
+
+def test_a_reset_that_servers_carry_out_leaves_all_segments_visible_and_is_on_record(loaded: Kind) -> None:
+    assert reset_segment(loaded.ctx, loaded.table, "a", actor=ANN) == 1
+    assert reset_table(loaded.ctx, loaded.table, errors_only=True, actor=ANN) == 0
+    assert loaded.visible == ["a", "b"]
+    assert events(loaded)[-2:] == [("resetSegment", "done"), ("resetSegments", "done")]
+
+
+def test_a_reset_of_what_is_not_there_is_refused_on_record_and_changes_nothing(loaded: Kind) -> None:
+    with pytest.raises(NotFound, match="'nothing' is not assigned"):
+        reset_segment(loaded.ctx, loaded.table, "nothing", actor=ANN)
+    with pytest.raises(NotFound, match="Instance 'Server_nobody_1' does not hold segment 'a'"):
+        reset_segment(loaded.ctx, loaded.table, "a", target="Server_nobody_1", actor=ANN)
+    assert events(loaded)[-2:] == [("resetSegment", "refused")] * 2
+    assert loaded.visible == ["a", "b"]

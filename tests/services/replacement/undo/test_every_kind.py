@@ -24,12 +24,17 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kind:
-    """Segment a is online."""
+def empty(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kind:
+    """In memory; ``tests/real_pinot/suites`` has the same on a real Pinot."""
     monkeypatch.setattr(calls, "_PAUSE_S", 0.0)
-    made = kind_of(request.param, tmp_path)
-    uploads.upload_tar(made.ctx, made.table, tar(tmp_path, "a"), actor=ANN)
-    return made
+    return kind_of(request.param, tmp_path)
+
+
+@pytest.fixture
+def kind(empty: Kind, tmp_path: Path) -> Kind:
+    """Segment a is online."""
+    uploads.upload_tar(empty.ctx, empty.table, tar(tmp_path, "a"), actor=ANN)
+    return empty
 
 
 @pytest.fixture
