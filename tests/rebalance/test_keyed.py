@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from segments.clusters.embedded import EMBEDDED
 from segments.clusters.embedded.rebalance.jobs import advance, ask_to_commit, read_jobs
 from segments.dataplane.broker import Broker
 from segments.domain.realtime.realtime_assignment import in_order, servers_of_partition
@@ -22,6 +21,7 @@ from segments.store import paths
 from tests.dataplane.consuming.keyed_world import KeyedWorld
 from tests.dataplane.consuming_world import RT, instance, rows_of
 from tests.dataplane.world import poll
+from tests.services.embedded_engine import EMBEDDED
 from tests.services.world import ANN
 
 TABLE = TableName("r", REALTIME)
