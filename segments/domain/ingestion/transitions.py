@@ -23,12 +23,13 @@ from segments.domain.ingestion.task_config import IngestionTask
 
 
 class EndReason(StrEnum):
-    """Why a session ended without its files becoming visible; empty for one that is DONE."""
+    """Why a session ended without its files becoming visible; a session that is DONE has none until it is UNDONE."""
 
     RETRIES_EXHAUSTED = "RETRIES_EXHAUSTED"
     CONFIG_CHANGED = "CONFIG_CHANGED"
     CLEARED = "CLEARED"
     CANCELLED = "CANCELLED"
+    UNDONE = "UNDONE"
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from segments.domain.formats.plural import counted
 from segments.domain.ingestion.session import IngestionSession, SessionState
+from segments.domain.ingestion.transitions import EndReason
 from segments.domain.replacement.lineage import State
 from segments.errors import NotFound, StateConflict
 from segments.names import TableName, shown
@@ -20,9 +20,6 @@ from segments.services.ingestion.session_store import change_session, find_sessi
 from segments.services.replacement.lineage_record import observe
 from segments.services.replacement.rollback import preview_rollback, roll_back
 from segments.services.segments.deletion import delete_segments
-
-#: How a session is marked whose rows were taken back.
-UNDONE: Final = "UNDONE"
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ def undo_session(ctx: Context, table: TableName, session_id: str, *, actor: Acto
             roll_back(ctx, table, session.entry_id, actor=actor)
         else:
             _delete(ctx, table, found.removed, actor)
-        change_session(ctx, table, session_id, lambda now: now.changed(ctx.clock(), end_reason=UNDONE))
+        change_session(ctx, table, session_id, lambda now: now.changed(ctx.clock(), end_reason=EndReason.UNDONE))
     return found
 
 
@@ -97,7 +94,8 @@ def _read(ctx: Context, table: TableName, session_id: str) -> tuple[IngestionSes
             remedy="Roll its replacement back in the tab Lineage, or delete its segments.",
         )
     session = stored.session
-    if session.state is not SessionState.DONE or session.end_reason == UNDONE:
-        what = "was undone already" if session.end_reason == UNDONE else f"is {session.state}, so nothing is visible"
+    is_undone = session.end_reason == EndReason.UNDONE
+    if session.state is not SessionState.DONE or is_undone:
+        what = "was undone already" if is_undone else f"is {session.state}, so nothing is visible"
         raise StateConflict(f"Session '{session_id}' {what}.", remedy="Cancel it instead, if it is open.")
     return session, read_manifest(ctx, session)

@@ -40,6 +40,13 @@ def _resume_sessions(ctx: Context) -> list[str]:
     return resume_lost(ctx)
 
 
+def _remove_late_files(ctx: Context) -> list[str]:
+    # heavy, as above
+    from segments.services.ingestion.late_files import remove_late_files
+
+    return remove_late_files(ctx)
+
+
 DECLARED: Final = (
     Periodic(
         "run_retention",
@@ -130,6 +137,14 @@ DECLARED: Final = (
         OncePass(lambda _: upload_folders.sweep()),
         TaskRule(PASSES, 120),
         may_overlap=True,
+    ),
+    Periodic(
+        "remove_late_files",
+        "removes what was staged for file ingestion sessions after they were over",
+        Every("Late ingestion files", 1, "minutes"),
+        ClusterPass(_remove_late_files),
+        TaskRule(PASSES, 300),
+        on_pinot=True,
     ),
     Periodic(
         "advance_ends",
