@@ -38,12 +38,22 @@ class IngestionWorld(PushWorld):
     def configure(self, **keys: str) -> None:
         """Write the table config with these keys of the task changed."""
         self.keys |= keys
+        self._configure(task={"taskTypeConfigsMap": {"FileIngestionTask": dict(self.keys)}})
+
+    def configure_segments(self, **keys: str) -> None:
+        """Write the table config with these keys of ``segmentsConfig`` changed."""
+        self._configure(segmentsConfig={**self._config()[0]["segmentsConfig"], **keys})
+
+    def _config(self) -> tuple[dict[str, Any], int]:
         node = self.memory.get(paths.table_config(TABLE.typed))
         assert node is not None
         assert node.record is not None
-        body = table_config.from_record(node.record).body
-        body["task"] = {"taskTypeConfigsMap": {"FileIngestionTask": dict(self.keys)}}
-        self.memory.replace(paths.table_config(TABLE.typed), parse_table_config(body).to_record(), node.version)
+        return table_config.from_record(node.record).body, node.version
+
+    def _configure(self, **parts: Any) -> None:
+        body, version = self._config()
+        record = parse_table_config({**body, **parts}).to_record()
+        self.memory.replace(paths.table_config(TABLE.typed), record, version)
 
     def put(self, name: str, rows: int, *, bad: bool = False) -> Path:
         """Write a file of so many rows, later than all before; ``bad``: it can not be read."""

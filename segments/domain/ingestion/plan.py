@@ -30,11 +30,25 @@ class TimeRange:
 @dataclass(frozen=True)
 class Visible:
     """What queries see of the table: segments with the times of their rows. ``merged``: segments that another
-    replacement put others in place of.
+    replacement put others in place of. ``kept_from_ms``: the table's retention removes segments whose rows all end
+    before (epoch ms); None: none.
     """
 
     segments: Mapping[str, TimeRange] = field(default_factory=dict)
     merged: Set[str] = frozenset()
+    kept_from_ms: int | None = None
+
+    def is_missing(self, known: Ingested, segment: str) -> bool:
+        """Is a segment of an ingested file gone, and not because its rows became older than the table's retention?"""
+        return segment not in self.segments and not self._is_expired(known, segment)
+
+    def expected(self, known: Ingested) -> Set[str]:
+        """Segments of an ingested file but for those that retention removed."""
+        return {s for s in known.segments if s in self.segments or not self._is_expired(known, s)}
+
+    def _is_expired(self, known: Ingested, segment: str) -> bool:
+        end = known.ends.get(segment)
+        return self.kept_from_ms is not None and end is not None and end < self.kept_from_ms
 
 
 @dataclass(frozen=True)
@@ -91,7 +105,7 @@ def is_wanted(task: IngestionTask, uri: str, found: Fingerprint, registry: Regis
     if known is None or replaces_all(task):
         return True
     if task.mode is IngestionMode.SYNC:
-        return known.fingerprint != found or any(s not in visible.segments for s in known.segments)
+        return known.fingerprint != found or any(visible.is_missing(known, s) for s in known.segments)
     return known.fingerprint != found and task.modified_file_policy is not ModifiedFilePolicy.SKIP
 
 
@@ -135,7 +149,7 @@ def _is_same(task: IngestionTask, listing: Listing, registry: Registry, visible:
     known = {uri: file.fingerprint for uri, file in registry.items()}
     if task.selector is not None:
         known = {uri: known[uri] for uri in known if uri in listing}
-    segments = {s for uri in known for s in registry[uri].segments}
+    segments = {s for uri in known for s in visible.expected(registry[uri])}
     shown = segments == visible.segments.keys() if task.swap else segments <= visible.segments.keys()
     return known == dict(listing) and shown and (bool(listing) or not visible.segments)
 

@@ -35,15 +35,8 @@ def reconcile(
 
 def _again(file: FileRecord, found: Fingerprint | None, dissolved: Iterable[int]) -> FileRecord:
     if found is None:
-        return _emptied(file, FileState.DROPPED, file.fingerprint)
+        return file.emptied(FileState.DROPPED)
     is_staged = file.state in (FileState.BUILT, FileState.DONE)
     if is_staged and not set(file.ordinals) & set(dissolved):
         return file
-    return _emptied(file, FileState.PENDING, found)
-
-
-def _emptied(file: FileRecord, state: FileState, found: Fingerprint) -> FileRecord:
-    """Without anything staged."""
-    return replace(
-        file, state=state, fingerprint=found, segments=(), ordinals=(), rows=0, bytes=0, bad_rows=0, error="", line=None
-    )
+    return replace(file.emptied(FileState.PENDING), fingerprint=found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from segments.domain.ingestion.session import FileRecord, FileState, Fingerprint
@@ -12,11 +12,13 @@ from segments.domain.ingestion.session import FileRecord, FileState, Fingerprint
 @dataclass(frozen=True)
 class Ingested:
     """One file whose rows are in the table. ``segments`` hold them; under the policy ``add`` those of older versions,
-    too.
+    too. ``ends``: the last time of the rows of these segments (epoch ms), as far as it is known: by it is remembered
+    that a segment which is gone was as old as the table's retention.
     """
 
     fingerprint: Fingerprint
     segments: tuple[str, ...]
+    ends: Mapping[str, int] = field(default_factory=dict)
 
 
 #: By URI.
@@ -35,9 +37,10 @@ def registry_after(
     for file in files:
         if file.state not in (FileState.BUILT, FileState.DONE):
             continue
-        old = after.get(file.uri)
-        kept = tuple(s for s in old.segments if s not in file.segments) if old is not None else ()
-        after[file.uri] = Ingested(file.fingerprint, (*kept, *file.segments))
+        old = after.get(file.uri, Ingested(file.fingerprint, ()))
+        kept = tuple(s for s in old.segments if s not in file.segments)
+        ends = {name: end for name, end in zip(file.segments, file.ends, strict=False) if end}
+        after[file.uri] = Ingested(file.fingerprint, (*kept, *file.segments), {**_ends(old, kept), **ends})
     return after
 
 
@@ -48,20 +51,34 @@ def _without(before: Registry, gone: frozenset[str]) -> Iterable[tuple[str, Inge
         if left == known.segments:
             yield uri, known
         elif left:
-            yield uri, Ingested(known.fingerprint, left)
+            yield uri, Ingested(known.fingerprint, left, _ends(known, left))
+
+
+def _ends(known: Ingested, segments: Iterable[str]) -> dict[str, int]:
+    return {name: known.ends[name] for name in segments if name in known.ends}
 
 
 def to_json(registry: Registry) -> dict[str, Any]:
     """Plain values."""
     return {
-        uri: [known.fingerprint.mtime_ns, known.fingerprint.size, known.fingerprint.etag, list(known.segments)]
+        uri: [
+            known.fingerprint.mtime_ns,
+            known.fingerprint.size,
+            known.fingerprint.etag,
+            list(known.segments),
+            [known.ends.get(name, 0) for name in known.segments],
+        ]
         for uri, known in registry.items()
     }
 
 
 def from_json(body: Mapping[str, Any]) -> dict[str, Ingested]:
-    """Back from ``to_json``."""
+    """Back from ``to_json``; also from what was written before ends were remembered."""
     return {
-        uri: Ingested(Fingerprint(mtime, size, etag), tuple(segments))
-        for uri, (mtime, size, etag, segments) in body.items()
+        uri: Ingested(
+            Fingerprint(mtime, size, etag),
+            tuple(segments),
+            {name: end for name, end in zip(segments, ends[0] if ends else (), strict=False) if end},
+        )
+        for uri, (mtime, size, etag, segments, *ends) in body.items()
     }

@@ -64,8 +64,8 @@ class Fingerprint:
 class FileRecord:
     """One file of a session. ``fingerprint`` is that of the bytes that were read, or are to be.
 
-    ``ordinals`` are the staged parts with its rows, ``segments`` their names. ``line`` is where ``error`` was found, if
-    that is known. ``bad_rows`` were left out.
+    ``ordinals`` are the staged parts with its rows, ``segments`` their names, ``ends`` the last times of their rows
+    (epoch ms; 0: not known). ``line`` is where ``error`` was found, if that is known. ``bad_rows`` were left out.
     """
 
     uri: str
@@ -79,6 +79,13 @@ class FileRecord:
     error: str = ""
     line: int | None = None
     bad_rows: int = 0
+    ends: tuple[int, ...] = ()
+
+    def emptied(self, state: FileState) -> FileRecord:
+        """Without anything staged."""
+        return replace(
+            self, state=state, segments=(), ends=(), ordinals=(), rows=0, bytes=0, bad_rows=0, error="", line=None
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the manifest."""
@@ -105,6 +112,7 @@ def file_from_json(body: Mapping[str, Any]) -> FileRecord:
         body.get("error", ""),
         body.get("line"),
         body.get("bad_rows", 0),
+        tuple(body.get("ends", ())),
     )
 
 

@@ -154,7 +154,8 @@ class Reading:
             return replace(file, state=FileState.FAILED, error=error, ordinals=())
         own = [p for p in parts if self._uris[p.ordinal][0] == file.uri]
         return replace(
-            file, state=FileState.BUILT, segments=tuple(p.name for p in parts), rows=sum(p.rows for p in own),
+            file, state=FileState.BUILT, segments=tuple(p.name for p in parts), ends=tuple(map(_end_ms, parts)),
+            rows=sum(p.rows for p in own),
             bytes=sum(p.size_bytes for p in own), bad_rows=sum(_bad_rows(p.report) for p in own), error="", line=None,
         )  # fmt: skip
 
@@ -183,6 +184,11 @@ class Reading:
             changed, self._changed = list(self._changed.values()), {}
             self._held.save(with_files(self._held.manifest, changed))
             self._saved_at = self._held.ctx.timer.seconds()
+
+
+def _end_ms(part: Built) -> int:
+    end = part.info.end_time_ms
+    return 0 if end is None else round(end)
 
 
 def _input_file(file: FileRecord) -> InputFile:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from segments.domain.ingestion.plan import TimeRange, Visible
@@ -100,6 +100,7 @@ def read_situation(ctx: Context, table: TableName, *, forced: bool = False) -> F
     session = stored.session if stored is not None else None
     manifest = read_manifest(ctx, session) if session is not None and session.is_open else Manifest()
     visible = read_visible(ctx, table, times=setup.task.selector is not None)
+    visible = replace(visible, kept_from_ms=_kept_from_ms(setup.config, ctx.clock()))
     registry = read_registry(ctx, record.registry_uri)
     listing = {f.path: fingerprint(f) for f in list_input(ctx, table, setup.task)}
     situation = Situation(
@@ -141,6 +142,12 @@ def input_access(ctx: Context, table: TableName, task: IngestionTask) -> FileAcc
 def fingerprint(file: InputFile) -> Fingerprint:
     """Of a listed file."""
     return Fingerprint(file.mtime_ns, file.size, file.etag)
+
+
+def _kept_from_ms(config: TableConfig, now_ms: int) -> int | None:
+    """Segments whose rows end before are removed by retention; None: the table has none."""
+    keep_ms = config.time_retention_ms
+    return None if keep_ms is None or config.is_refresh else now_ms - keep_ms
 
 
 def _times(ctx: Context, table: TableName, names: list[str]) -> dict[str, TimeRange]:

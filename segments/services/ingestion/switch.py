@@ -191,7 +191,7 @@ def _whole(held: HeldSession) -> list[Built] | None:
 
 def _reads_again(held: HeldSession, parts: Sequence[tuple[FileRecord, Built | None]]) -> bool:
     """Have the session read files again of which something staged is gone; False when all is there."""
-    again = [replace(f, state=FileState.PENDING, segments=(), ordinals=()) for f, one in parts if one is None]
+    again = [f.emptied(FileState.PENDING) for f, one in parts if one is None]
     if again:
         held.save(with_files(held.manifest, again), state=SessionState.IN_PROGRESS)
     return bool(again)
