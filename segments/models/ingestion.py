@@ -52,6 +52,9 @@ class IngestionSession(models.Model):
     seconds = models.FloatField(default=0.0, help_text="Of its runs that ended")
     segments_from = models.JSONField(default=list, help_text="Names of the segments that it replaces, while few")
     segments_to = models.JSONField(default=list, help_text="Names of the segments that it made, while few")
+    rows_may_duplicate = models.PositiveIntegerField(
+        default=0, help_text="Files that were ingested before they changed, and keep those rows too"
+    )
     spark_ui = models.CharField(max_length=512, blank=True, default="")
     is_kept = models.BooleanField(default=True, help_text="Its znode is there; else this row is history")
 

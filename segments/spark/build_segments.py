@@ -36,6 +36,10 @@ class SparkBuilder:
     def __init__(self, master: str) -> None:
         self.master = master
 
+    def ui_address(self) -> str:
+        """Where Spark's own page is while its context runs; empty: it has none."""
+        return session.ui_address(self.master) or ""
+
     def build(
         self,
         job: BuildJob,

@@ -112,6 +112,42 @@ def test_sync_removes_the_rows_of_deleted_files_with_the_switch(tmp_path: Path) 
     assert (world.read, world.vis, world.session.state) == (0, 10, SessionState.DONE)
 
 
+def test_the_end_of_every_run_is_on_record(tmp_path: Path) -> None:
+    world = scene_1(tmp_path, "sync")
+    first = world.session.runs[0]
+    assert (first.end_ms, first.failed) == (world.now, 3)
+    world.go()
+    assert [run.end_ms for run in world.session.runs] == [first.end_ms, world.now]
+
+
+def test_where_spark_is_watched_is_on_record_while_files_are_read(tmp_path: Path) -> None:
+    world = IngestionWorld(tmp_path, APPEND)
+    for name in ("F1", "F2"):
+        world.put(name, 5)
+    seen: list[str] = []
+    world.builder.ui = "http://127.0.0.1:4040"
+    world.builder.before = lambda _: seen.append(world.session.spark_ui)
+    world.go()
+    assert (seen, world.session.spark_ui) == (["", "http://127.0.0.1:4040"], "")
+
+
+def test_a_changed_file_that_is_added_once_more_is_reported(tmp_path: Path) -> None:
+    world = IngestionWorld(tmp_path, APPEND)
+    world.put("F1", 10)
+    world.go()
+    assert world.session.changed_files == 0
+    world.put("F1", 11)
+    world.put("F2", 20)
+    assert sessions.preview(world.ctx, TABLE).rows_may_duplicate == (world.uri("F1"),)
+    world.go()
+    assert (world.vis, world.session.changed_files) == (41, 1)
+    world.configure(modifiedFilePolicy="replace")
+    world.put("F1", 12)
+    assert sessions.preview(world.ctx, TABLE).rows_may_duplicate == ()
+    world.go()
+    assert (world.vis, world.session.changed_files) == (32, 0)
+
+
 def test_without_retries_a_failed_session_is_thrown_away_and_everything_is_read_again(tmp_path: Path) -> None:
     world = scene_1(tmp_path, "append", consistentPushMaxRetries="0")
     failed = world.session.id

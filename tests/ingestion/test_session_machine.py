@@ -118,9 +118,9 @@ class FolderAndTable(RuleBasedStateMachine):
             if is_bad:
                 self.put(name, 5, is_bad=False)
         for _ in range(6):
-            self.resume(None)
-            self.trigger(None)
-            self.queries_see_one_finished_listing()
+            for step in (self.resume, self.trigger):
+                step(None)
+                self.queries_see_one_finished_listing()
         self.world.now += 600_000
         assert self.world.trigger().session_id is None
         assert self.world.vis == sum(self.rows_of[n, mtime] for n, (mtime, _) in self.folder.items())

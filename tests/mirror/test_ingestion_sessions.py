@@ -139,6 +139,16 @@ def test_a_lost_database_is_filled_again_from_records_and_manifests(sessions: Se
     assert Row.objects.get().files_failed == 1
 
 
+@pytest.mark.usefixtures("table")
+def test_the_end_of_every_run_outlives_the_database(sessions: Sessions) -> None:
+    runs = (Run(0, "task-0", BEGAN, 1, 1, BEGAN + 5_000), Run(1, "task-1", BEGAN + 60_000, 2, 0, BEGAN + 62_000))
+    sessions.put(session(state=SessionState.DONE, end_ms=BEGAN + 62_000, runs=runs), [file("a", FileState.DONE)])
+    SessionFollower(sessions, Cluster.objects.get()).sync_all()
+    assert Row.objects.get().seconds == 7.0
+    ended = [at.timestamp() * 1000 - BEGAN for at in IngestionAttempt.objects.values_list("ended_at", flat=True) if at]
+    assert ended == [5_000, 62_000]
+
+
 def test_a_table_that_the_mirror_has_not_seen_yet_is_waited_for(sessions: Sessions) -> None:
     cluster = Cluster.objects.create(name="test")
     sessions.put(session(), [file("a")])

@@ -107,6 +107,11 @@ class LocalBuilder:
     def __init__(self) -> None:
         self.builds: list[int] = []
         self.before: Callable[[Part], None] = lambda part: None
+        self.ui = ""
+
+    def ui_address(self) -> str:
+        """As ``SparkBuilder.ui_address``."""
+        return self.ui
 
     def build(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,6 +16,8 @@ from segments.names import shown
 from segments.services.ingestion import sessions, undo
 from segments.services.ingestion.sessions import TriggerResult
 from segments.services.schedules import task_start
+
+_NAMES: Final = {"to_read": "toRead", "rows_may_duplicate": "rowsMayDuplicate"}
 
 
 class Trigger(OfATable):
@@ -42,7 +44,7 @@ class Preview(OfATable):
     def get(self, request: Request, table: str) -> Response:
         """Files by what would happen to them, segments that would go; changes nothing."""
         found = asdict(sessions.preview(self.ctx, self.table, forced=bool_param(request, "force")))
-        return Response({"toRead" if key == "to_read" else key: value for key, value in found.items()})
+        return Response({_NAMES.get(key, key): value for key, value in found.items()})
 
 
 class ClearState(OfATable):

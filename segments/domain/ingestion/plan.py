@@ -109,6 +109,13 @@ def is_wanted(task: IngestionTask, uri: str, found: Fingerprint, registry: Regis
     return known.fingerprint != found and task.modified_file_policy is not ModifiedFilePolicy.SKIP
 
 
+def added_again(task: IngestionTask, files: Iterable[FileRecord], registry: Registry) -> tuple[str, ...]:
+    """Files that were ingested before they changed, and whose earlier rows stay: rows may be there twice."""
+    if replaces_all(task) or task.mode is IngestionMode.SYNC or task.modified_file_policy is not ModifiedFilePolicy.ADD:
+        return ()
+    return tuple(f.uri for f in files if f.uri in registry and f.state is not FileState.DROPPED)
+
+
 def vanished(task: IngestionTask, listing: Listing, registry: Registry) -> tuple[str, ...]:
     """Ingested files that are no longer in the folder, where the table follows it."""
     if task.mode is not IngestionMode.SYNC or replaces_all(task):

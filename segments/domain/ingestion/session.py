@@ -118,25 +118,29 @@ def file_from_json(body: Mapping[str, Any]) -> FileRecord:
 
 @dataclass(frozen=True)
 class Run:
-    """One trigger's work on a session: its task, when it began (epoch ms), and how many files it finished and lost."""
+    """One trigger's work on a session: its task, when it began and ended (epoch ms; None: not yet, or not known), and
+    how many files it finished and lost.
+    """
 
     number: int
     task: str
     start_ms: int
     ok: int = 0
     failed: int = 0
+    end_ms: int | None = None
 
     @property
     def text(self) -> str:
         """As it stands in the record."""
-        return f"{self.number}|{self.task}|{self.start_ms}|{self.ok}/{self.failed}"
+        end = "" if self.end_ms is None else f"|{self.end_ms}"
+        return f"{self.number}|{self.task}|{self.start_ms}|{self.ok}/{self.failed}{end}"
 
 
 def run_from_text(text: str) -> Run:
     """Back from ``Run.text``. Raises ValueError."""
-    number, task, start, counts = text.split("|")
+    number, task, start, counts, *end = text.split("|")
     ok, failed = counts.split("/")
-    return Run(int(number), task, int(start), int(ok), int(failed))
+    return Run(int(number), task, int(start), int(ok), int(failed), int(end[0]) if end else None)
 
 
 @dataclass(frozen=True)
@@ -176,7 +180,9 @@ class IngestionSession:
     ``lease_until_ms``; only it writes. ``entry_id``: the lineage entry of the switch; empty before. ``segments_from``
     and ``segments_to`` are frozen at SWITCH. ``manifest_version`` counts manifests, ``manifest_uri`` is the newest
     one. ``consistent``: all files appear at once, at SWITCH. ``started``: the cluster has opened the entry. ``error``
-    is why the last run did not come to its end.
+    is why the last run did not come to its end. ``changed_files``: how many of its files were ingested before they
+    changed, and keep those rows too, so that rows may be there twice. ``spark_ui`` is the address of Spark's own page
+    of the run under way; empty: it has none.
     """
 
     id: str
@@ -207,6 +213,8 @@ class IngestionSession:
     error: str = ""
     started: bool = False
     runs: tuple[Run, ...] = ()
+    changed_files: int = 0
+    spark_ui: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -248,6 +256,7 @@ def to_record(session: IngestionSession) -> ZNRecord:
         "manifestVersion": str(session.manifest_version), "numSegmentsFrom": str(len(session.segments_from)),
         "numSegmentsTo": str(len(session.segments_to)), "rows": str(session.rows), "bytes": str(session.bytes),
         "error": session.error, "switchStarted": _flag(session.started),
+        "rowsMayDuplicate": str(session.changed_files), "sparkUi": session.spark_ui,
     }  # fmt: skip
     lists = {"runs": [r.text for r in session.runs[-MOST_RUNS:]]}
     for name, segments in (("segmentsFrom", session.segments_from), ("segmentsTo", session.segments_to)):
@@ -289,6 +298,8 @@ def from_record(record: ZNRecord) -> IngestionSession:
         error=simple["error"],
         started=simple["switchStarted"] == "true",
         runs=tuple(run_from_text(text) for text in lists.get("runs", ())),
+        changed_files=int(simple.get("rowsMayDuplicate", "0")),
+        spark_ui=simple.get("sparkUi", ""),
     )
 
 

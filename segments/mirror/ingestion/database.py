@@ -95,7 +95,7 @@ def write_session(table: Table, rows: SessionRows, before: Written | None) -> Wr
     with transaction.atomic():
         _write_attempts(before.pk, before.attempts, runs)
         if before.values != values:
-            IngestionSession.objects.filter(pk=before.pk).update(**rows.values)
+            IngestionSession.objects.filter(pk=before.pk).update(**rows.values, seconds=values["seconds"])
     return Written(before.pk, values, files, runs)
 
 
@@ -137,7 +137,7 @@ def _write_attempts(
 
 
 def _as_known(run: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Records name the end of the last run only, and have no log."""
+    """Records have no log, and not the end of every run."""
     known = before or {"ended_at": None, "log": ""}
     return {**run, "ended_at": run["ended_at"] or known["ended_at"], "log": known["log"]}
 

@@ -45,6 +45,8 @@ def _session_values(session: IngestionSession, files: FileValues | None) -> dict
         "bytes": session.bytes,
         "segments_from": list(session.segments_from),
         "segments_to": list(session.segments_to),
+        "rows_may_duplicate": session.changed_files,
+        "spark_ui": session.spark_ui,
         "is_kept": True,
     }
     return values | ({} if files is None else _counts(files))
@@ -79,16 +81,12 @@ def _fingerprint(found: Fingerprint) -> str:
 
 
 def _attempts(session: IngestionSession) -> dict[int, Mapping[str, Any]]:
-    """A run's end is on record as the last change of the session that it leaves; of earlier runs ``database`` keeps
-    what it has, and it writes their logs.
-    """
-    last = session.runs[-1].number if session.runs else None
-    ended_ms = None if session.task else session.end_ms or session.updated_ms
+    """Of runs whose end is not on record ``database`` keeps what it has; it writes their logs."""
     return {
         run.number: {
             "task": run.task,
             "started_at": _time(run.start_ms),
-            "ended_at": _time(ended_ms) if run.number == last else None,
+            "ended_at": _time(run.end_ms),
             "files_ok": run.ok,
             "files_failed": run.failed,
         }

@@ -88,11 +88,14 @@ class HeldSession:
         return now.changed(clock, **lists | lease | fields)
 
     def _closed(self, manifest: Manifest) -> dict[str, Any]:
-        """Fields of a session without a run under way."""
+        """Fields of a session without a run under way. A run that ended before the session was given up keeps its
+        end.
+        """
         counts, runs = count(manifest.files), self.session.runs
         if runs:
-            runs = (*runs[:-1], replace(runs[-1], ok=counts.done, failed=counts.failed))
-        return {"task": "", "owner": "", "lease_until_ms": 0, "error": "", "runs": runs}
+            end_ms = runs[-1].end_ms or self.ctx.clock()
+            runs = (*runs[:-1], replace(runs[-1], ok=counts.done, failed=counts.failed, end_ms=end_ms))
+        return {"task": "", "owner": "", "lease_until_ms": 0, "error": "", "runs": runs, "spark_ui": ""}
 
     def _lost(self) -> Conflict:
         return Conflict(f"Session '{self.session.id}' of table '{self.table}' is in other hands now.")

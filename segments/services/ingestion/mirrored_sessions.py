@@ -76,6 +76,8 @@ def session_document(session: IngestionSession) -> dict[str, Any]:
         "rows": session.rows,
         "bytes": session.bytes,
         "seconds": session.seconds,
+        "rowsMayDuplicate": session.rows_may_duplicate,
+        "sparkUi": session.spark_ui,
         "isInZooKeeper": session.is_kept,
     }
 

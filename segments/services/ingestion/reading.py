@@ -59,7 +59,7 @@ class Reading:
             return
         held = self._held
         notes = [b for b in read_notes(held.ctx.deep_store, held.session.id) if b.ordinal in self._uris and b.name]
-        self._on_built([b for b in notes if is_there(held.ctx, held.table, held.session.id, b)])
+        self._take([b for b in notes if is_there(held.ctx, held.table, held.session.id, b)])
         self._save(now=True)
 
     def _know_running(self) -> None:
@@ -129,7 +129,14 @@ class Reading:
         )
 
     def _on_built(self, built: list[Built]) -> None:
+        """While parts are built: what is staged, and where people watch it."""
         self._held.check()
+        address = self._builder.ui_address()
+        if address != self._held.session.spark_ui:
+            self._held.change(spark_ui=address)
+        self._take(built)
+
+    def _take(self, built: list[Built]) -> None:
         fresh_parts = {b.ordinal: b for b in built if b.ordinal in self._uris}
         self._parts.update(fresh_parts)
         self._held.staged.update({n: b for n, b in fresh_parts.items() if b.name})

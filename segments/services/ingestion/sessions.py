@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from segments.domain.ingestion.plan import Plan, replaced_segments, segments_in_range
+from segments.domain.ingestion.plan import Plan, added_again, replaced_segments, segments_in_range
 from segments.domain.ingestion.session import (
     FileRecord,
     FileState,
@@ -69,7 +69,8 @@ class TriggerResult:
 class Preview:
     """What a trigger would do now. ``files``: how many of which fate (``read``, ``kept``, ``dropped``, ``unchanged``);
     ``to_read`` names the first of them. ``segments`` would be replaced if the switch began now; ``crossing`` are those
-    at the edge of the replaced time range, because of which it would be refused.
+    at the edge of the replaced time range, because of which it would be refused. ``rows_may_duplicate`` names the
+    first files that changed and whose earlier rows stay, too.
     """
 
     what: str
@@ -78,6 +79,7 @@ class Preview:
     vanished: tuple[str, ...] = ()
     segments: tuple[str, ...] = ()
     crossing: tuple[str, ...] = ()
+    rows_may_duplicate: tuple[str, ...] = ()
 
 
 def trigger(ctx: Context, table: TableName, actor: Actor, *, forced: bool = False) -> TriggerResult:
@@ -165,7 +167,8 @@ def preview(ctx: Context, table: TableName, *, forced: bool = False) -> Preview:
     staged = [replace(f, state=FileState.BUILT) for f in files if f.state is not FileState.DROPPED]
     old = replaced_segments(now.task, staged, gone, now.registry, now.visible)
     to_read = tuple(f.uri for f in files if f.state is FileState.PENDING)[:100]
-    return Preview(what, dict(fates), to_read, gone, old)
+    twice = added_again(now.task, files, now.registry)[:100]
+    return Preview(what, dict(fates), to_read, gone, old, rows_may_duplicate=twice)
 
 
 def resume_lost(ctx: Context) -> list[str]:
@@ -220,6 +223,7 @@ def _begin(ctx: Context, table: TableName, found: Found, plan: Plan, actor: Acto
         session_id, SessionState.INIT, task.mode, task.swap, task.consistent, now, found.setup.hash, task.input_dir,
         actor.name, 0, task.max_retries, now, counts=count(plan.files), manifest_uri=uri, manifest_version=1,
         task=_task_name(now), lease_until_ms=now + _PICKUP_MS,
+        changed_files=len(added_again(task, plan.files, found.situation.registry)),
     )  # fmt: skip
     session = replace(session, runs=new_run(session, session.task, now))
     create_session(ctx, table, found.record, session, **cleared)
@@ -244,6 +248,7 @@ def _go_on(ctx: Context, table: TableName, found: Found, manifest: Manifest, act
             owner="", lease_until_ms=now + _PICKUP_MS, runs=new_run(session, name, now), manifest_uri=uri,
             manifest_version=session.manifest_version + 1, counts=count(manifest.files),
             segments_from=manifest.segments_from, segments_to=manifest.segments_to, triggered_by=actor.name,
+            changed_files=len(added_again(found.setup.task, manifest.files, found.situation.registry)),
         )  # fmt: skip
 
     session = change_session(ctx, table, before.id, next_run)

@@ -30,3 +30,6 @@ class Builder(Protocol):
         access: dict[str, Any] | None = None,
     ) -> dict[str, list[Piece]]:
         """Where files may be cut, by path."""
+
+    def ui_address(self) -> str:
+        """Where people watch what is being built; empty: nowhere."""

@@ -16,13 +16,16 @@ from segments.domain.ingestion.session import (
     count,
     file_from_json,
     from_record,
+    run_from_text,
     to_record,
 )
 
 SESSION = IngestionSession(
     "cp_1700000000000_00ff00ff", SessionState.IN_PROGRESS, "SYNC", False, True, 1_700_000_000_000, "c0ffee", "/in",
     "Ann", 2, 3, 1_700_000_000_500, None, "", "task-1", "", "host:1", 1_700_000_020_000, FileCounts(5, 2, 3, 0, 1),
-    "file:///m.gz", 7, (), (), 30, 1000, "one file failed", False, (Run(0, "task-0", 1_700_000_000_000, 2, 3),),
+    "file:///m.gz", 7, (), (), 30, 1000, "one file failed", False,
+    (Run(0, "task-0", 1_700_000_000_000, 2, 3, 1_700_000_000_400), Run(1, "task-1", 1_700_000_000_450)),
+    4, "http://127.0.0.1:4040",
 )  # fmt: skip
 
 
@@ -30,6 +33,10 @@ def test_a_session_survives_its_znode() -> None:
     again = decode(encode(to_record(SESSION)))
     assert again is not None
     assert from_record(again) == SESSION
+
+
+def test_runs_without_an_end_are_read_as_they_were_written() -> None:
+    assert run_from_text("0|task-0|1700000000000|2/3") == Run(0, "task-0", 1_700_000_000_000, 2, 3)
 
 
 def test_state_and_retries_stand_where_they_are_documented() -> None:
@@ -46,8 +53,9 @@ def test_the_znode_stays_small_with_20_000_files_and_segments() -> None:
 
 def test_a_file_survives_the_manifest() -> None:
     file = FileRecord(
-        "s3://b/f.csv", Fingerprint(5, 7, "e"), FileState.FAILED, ("s",), (3,), 9, 8, 2, "line 4: no number", 4, 1
-    )
+        "s3://b/f.csv", Fingerprint(5, 7, "e"), FileState.FAILED, ("s",), (3,), 9, 8, 2, "line 4: no number", 4, 1,
+        (1_700_000_000_000,),
+    )  # fmt: skip
     assert file_from_json(file.to_json()) == file
     bare = FileRecord("/in/f", Fingerprint(1, 2))
     assert file_from_json(bare.to_json()) == bare

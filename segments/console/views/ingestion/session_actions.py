@@ -58,6 +58,7 @@ def _sentences(found: Preview) -> list[str]:
 def _lists(found: Preview) -> Sequence[tuple[str, Sequence[str]]]:
     return [
         ("Files that are read", found.to_read),
+        ("Changed files whose earlier rows stay, too, so that rows may be there twice", found.rows_may_duplicate),
         ("Ingested files that left the folder", found.vanished),
         ("Segments that queries see no longer afterwards", found.segments),
         ("Segments at the edge of the time range", found.crossing),
