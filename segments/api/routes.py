@@ -120,6 +120,7 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
         Route("api/v1/tables/<str:table>/ingestion/sessions/<str:session>/runs/<int:run>", sessions.SessionRun),
         Route("api/v1/tables/<str:table>/ingestion/sessions/<str:session>/retry", actions.Retry),
         Route("api/v1/tables/<str:table>/ingestion/sessions/<str:session>/cancel", actions.Cancel),
+        Route("api/v1/tables/<str:table>/ingestion/sessions/<str:session>/finish", actions.Finish),
         Route("api/v1/tables/<str:table>/ingestion/sessions/<str:session>/undo", actions.Undo),
     ),
     "Segments": (

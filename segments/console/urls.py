@@ -10,7 +10,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from segments.console.operation import Operation, operation_page
 from segments.console.views.access import audit, login, tokens
 from segments.console.views.clusters import clusters, health, minion_tasks, servers
-from segments.console.views.ingestion import session_actions, table_ingestion
+from segments.console.views.ingestion import blocked_session, session_actions, table_ingestion
 from segments.console.views.ingestion import sessions as ingestion_sessions
 from segments.console.views.ingestion import setup as ingestion_setup
 from segments.console.views.push import push_actions, push_report, pushes
@@ -77,6 +77,16 @@ _pages = [
     button("tables/<str:typed>/ingestion/sessions/<str:session>/retry/", session_actions.RETRY, name="retry_ingestion"),
     button(
         "tables/<str:typed>/ingestion/sessions/<str:session>/cancel/", session_actions.CANCEL, name="cancel_ingestion"
+    ),
+    button(
+        "tables/<str:typed>/ingestion/sessions/<str:session>/finish/",
+        blocked_session.CHECK_AGAIN,
+        name="finish_ingestion",
+    ),
+    button(
+        "tables/<str:typed>/ingestion/sessions/<str:session>/override/",
+        blocked_session.OVERRIDE,
+        name="override_ingestion",
     ),
     button("tables/<str:typed>/ingestion/sessions/<str:session>/undo/", session_actions.UNDO, name="undo_ingestion"),
     path("tables/<str:typed>/ingestion/sessions/<str:session>/", ingestion_sessions.detail, name="ingestion_session"),

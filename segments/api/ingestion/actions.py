@@ -14,6 +14,7 @@ from segments.api.permissions import Right
 from segments.errors import InvalidInput, StateConflict
 from segments.names import shown
 from segments.services.ingestion import sessions, undo
+from segments.services.ingestion.blocked_switch import finish_blocked
 from segments.services.ingestion.sessions import TriggerResult
 from segments.services.schedules import task_start
 
@@ -99,6 +100,20 @@ class Cancel(_OfASession):
         self.require_current(session)
         found = sessions.cancel(self.ctx, self.table, self.actor)
         return Response({"id": found.id, "state": found.state.value, "endReason": str(found.end_reason)})
+
+
+class Finish(_OfASession):
+    """Finish a session whose switch the table's checks refused."""
+
+    parameters: ClassVar[dict[str, tuple[str, ...]]] = {"POST": ("overrideChecks",)}
+
+    def post(self, request: Request, table: str, session: str) -> Response:
+        """Try the switch again; with ``overrideChecks=<reason>`` failed checks do not stop it. 409 unless the session
+        is blocked.
+        """
+        self.require_current(session)
+        found = finish_blocked(self.ctx, self.table, session, text_param(request, "overrideChecks") or "", self.actor)
+        return Response({"id": found.id, "state": found.state.value}, status=202)
 
 
 class Undo(_OfASession):

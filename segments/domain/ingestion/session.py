@@ -182,7 +182,8 @@ class IngestionSession:
     one. ``consistent``: all files appear at once, at SWITCH. ``started``: the cluster has opened the entry. ``error``
     is why the last run did not come to its end. ``changed_files``: how many of its files were ingested before they
     changed, and keep those rows too, so that rows may be there twice. ``spark_ui`` is the address of Spark's own page
-    of the run under way; empty: it has none.
+    of the run under way; empty: it has none. ``blocked``: the table's checks refused the switch, and somebody has to
+    decide; ``override`` is the reason for which ``override_by`` switches all the same.
     """
 
     id: str
@@ -215,6 +216,9 @@ class IngestionSession:
     runs: tuple[Run, ...] = ()
     changed_files: int = 0
     spark_ui: str = ""
+    blocked: bool = False
+    override: str = ""
+    override_by: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -257,6 +261,7 @@ def to_record(session: IngestionSession) -> ZNRecord:
         "numSegmentsTo": str(len(session.segments_to)), "rows": str(session.rows), "bytes": str(session.bytes),
         "error": session.error, "switchStarted": _flag(session.started),
         "rowsMayDuplicate": str(session.changed_files), "sparkUi": session.spark_ui,
+        "blocked": _flag(session.blocked), "overrideChecks": session.override, "overrideBy": session.override_by,
     }  # fmt: skip
     lists = {"runs": [r.text for r in session.runs[-MOST_RUNS:]]}
     for name, segments in (("segmentsFrom", session.segments_from), ("segmentsTo", session.segments_to)):
@@ -300,6 +305,9 @@ def from_record(record: ZNRecord) -> IngestionSession:
         runs=tuple(run_from_text(text) for text in lists.get("runs", ())),
         changed_files=int(simple.get("rowsMayDuplicate", "0")),
         spark_ui=simple.get("sparkUi", ""),
+        blocked=simple.get("blocked") == "true",
+        override=simple.get("overrideChecks", ""),
+        override_by=simple.get("overrideBy", ""),
     )
 
 

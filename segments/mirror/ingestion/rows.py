@@ -46,6 +46,7 @@ def _session_values(session: IngestionSession, files: FileValues | None) -> dict
         "segments_from": list(session.segments_from),
         "segments_to": list(session.segments_to),
         "rows_may_duplicate": session.changed_files,
+        "is_blocked": session.blocked,
         "spark_ui": session.spark_ui,
         "is_kept": True,
     }

@@ -26,7 +26,13 @@ def discard(ctx: Context, table: TableName, session: IngestionSession, reason: E
     def give_up(now: IngestionSession) -> IngestionSession:
         if not (now.is_open or now.has_leftovers):
             return now
-        fields = {"owner": owner, "lease_until_ms": until, "task": "discard", "end_reason": now.end_reason or reason}
+        fields = {
+            "owner": owner,
+            "lease_until_ms": until,
+            "task": "discard",
+            "end_reason": now.end_reason or reason,
+            "blocked": False,
+        }
         return now.changed(ctx.clock(), **fields)
 
     given_up = change_session(ctx, table, session.id, give_up)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import uuid
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
@@ -20,6 +21,8 @@ from segments.services.jobs.heartbeat import heartbeat
 from segments.spark.build_part import Built
 
 _HEARTBEAT_S: Final = 3.0
+#: A run that no worker took up for this long is handed to the queue again.
+PICKUP_MS: Final = 20_000
 
 
 class HeldSession:
@@ -133,9 +136,13 @@ def acquire(ctx: Context, table: TableName, session_id: str, owner: str) -> Held
     return HeldSession(ctx, table, taken, owner) if taken.owner == owner and taken.task else None
 
 
-def new_run(session: IngestionSession, task: str, now_ms: int) -> tuple[Run, ...]:
-    """The session's runs with one that begins now."""
-    return (*session.runs, Run(len(session.runs), task, now_ms))
+def next_run(session: IngestionSession, now_ms: int) -> dict[str, Any]:
+    """Fields of a session of which another run begins: a worker is to take it up soon."""
+    task = f"Task_FileIngestionTask_{uuid.uuid4()}_{now_ms}"
+    return {
+        "task": task, "owner": "", "lease_until_ms": now_ms + PICKUP_MS, "error": "", "blocked": False,
+        "runs": (*session.runs, Run(len(session.runs), task, now_ms)),
+    }  # fmt: skip
 
 
 def with_files(manifest: Manifest, files: Sequence[FileRecord]) -> Manifest:

@@ -66,6 +66,7 @@ def session_document(session: IngestionSession) -> dict[str, Any]:
         "endTimeMs": _ms(session.ended_at),
         "endReason": session.end_reason,
         "error": session.error,
+        "isBlocked": session.is_blocked,
         "triggeredBy": session.triggered_by,
         "currentTaskName": session.task,
         "lineageEntryId": session.entry_id,

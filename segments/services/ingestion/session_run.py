@@ -21,6 +21,7 @@ from segments.services.ingestion.session_store import prune
 from segments.services.ingestion.situation import Setup, check_unchanged, read_setup
 from segments.services.ingestion.switch import begin_switch, carry_out_switch, finish
 from segments.services.loading.builder import Builder
+from segments.services.replacement.checks.snapshot_checks import ChecksFailed
 
 log = logging.getLogger(__name__)
 _PAUSE_S: Final = 3.0
@@ -96,7 +97,7 @@ def _stopped(held: HeldSession, error: PinotAdminError) -> str:
     try:
         if (error.permanent or not is_young) and not session.has_leftovers:
             _reset_running(held)
-            held.end_run(str(error))
+            held.end_run(str(error), blocked=isinstance(error, ChecksFailed))
             return f"Session {session.id} waits for the next trigger: {error}"
         held.release(_PAUSE_S, error=str(error))
     except PinotAdminError as second:

@@ -27,13 +27,13 @@ from segments.domain.ingestion.transitions import (
     clears,
     on_trigger,
 )
-from segments.domain.replacement.lineage import State
 from segments.errors import Conflict, NotFound, StateConflict
 from segments.names import TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
+from segments.services.ingestion.blocked_switch import is_switched, settle_switched
 from segments.services.ingestion.discard import discard, remove_leftovers
-from segments.services.ingestion.held_session import acquire, new_run
+from segments.services.ingestion.held_session import PICKUP_MS, acquire, next_run
 from segments.services.ingestion.manifest import Manifest, read_manifest, write_manifest
 from segments.services.ingestion.session_store import (
     all_sessions,
@@ -46,10 +46,7 @@ from segments.services.ingestion.session_store import (
 )
 from segments.services.ingestion.situation import Found, read_situation
 from segments.services.jobs.queue import enqueue_session
-from segments.services.replacement.protocol import read_lineage
 
-#: A run that no worker took up for this long is handed to the queue again.
-_PICKUP_MS: Final = 20_000
 _ATTEMPTS: Final = 5
 
 
@@ -93,8 +90,8 @@ def trigger(ctx: Context, table: TableName, actor: Actor, *, forced: bool = Fals
         if not _is_tidy(ctx, table):
             return TriggerResult(None, "The last session is being closed.", is_busy=True)
         found = read_situation(ctx, table, forced=forced)
-        is_switched = found.session is not None and _is_switched(ctx, table, found.session)
-        decision = SwitchAgain() if is_switched else on_trigger(found.situation)
+        is_visible = found.session is not None and is_switched(ctx, table, found.session)
+        decision = SwitchAgain() if is_visible else on_trigger(found.situation)
         try:
             result = _carry_out(ctx, table, found, decision, actor)
         except Conflict:
@@ -177,13 +174,16 @@ def resume_lost(ctx: Context) -> list[str]:
     for table in tables_with_sessions(ctx):
         session = current(ctx, table)
         now = ctx.clock()
+        if session is not None and settle_switched(ctx, table, session):
+            done.append(f"Session {session.id} of {table} goes on: its lineage entry was ended elsewhere.")
+            continue
         if session is None or not session.task or now < session.lease_until_ms:
             continue
 
         def take(found: IngestionSession, was: IngestionSession = session, now: int = now) -> IngestionSession:
             if (found.owner, found.lease_until_ms) != (was.owner, was.lease_until_ms):
                 return found
-            return found.changed(now, owner="", lease_until_ms=now + _PICKUP_MS)
+            return found.changed(now, owner="", lease_until_ms=now + PICKUP_MS)
 
         change_session(ctx, table, session.id, take)
         enqueue_session(ctx, table.typed, session.id)
@@ -222,10 +222,9 @@ def _begin(ctx: Context, table: TableName, found: Found, plan: Plan, actor: Acto
     session = IngestionSession(
         session_id, SessionState.INIT, task.mode, task.swap, task.consistent, now, found.setup.hash, task.input_dir,
         actor.name, 0, task.max_retries, now, counts=count(plan.files), manifest_uri=uri, manifest_version=1,
-        task=_task_name(now), lease_until_ms=now + _PICKUP_MS,
         changed_files=len(added_again(task, plan.files, found.situation.registry)),
     )  # fmt: skip
-    session = replace(session, runs=new_run(session, session.task, now))
+    session = replace(session, **next_run(session, now))
     create_session(ctx, table, found.record, session, **cleared)
     _record(ctx, table, session, actor, "begin")
     enqueue_session(ctx, table.typed, session_id)
@@ -238,20 +237,19 @@ def _go_on(ctx: Context, table: TableName, found: Found, manifest: Manifest, act
     assert before is not None
     uri = write_manifest(ctx, table, before.id, manifest)
 
-    def next_run(session: IngestionSession) -> IngestionSession:
+    def go_on(session: IngestionSession) -> IngestionSession:
         same = (session.manifest_version, session.state, session.task, session.retry_count, session.end_reason)
         if same != (before.manifest_version, before.state, "", before.retry_count, ""):
             raise Conflict(f"Session '{session.id}' was changed by somebody else.")
-        name = _task_name(now)
         return session.changed(
-            now, task=name, retry_count=session.retry_count + 1, max_retries=found.setup.task.max_retries, error="",
-            owner="", lease_until_ms=now + _PICKUP_MS, runs=new_run(session, name, now), manifest_uri=uri,
+            now, **next_run(session, now), retry_count=session.retry_count + 1,
+            max_retries=found.setup.task.max_retries, manifest_uri=uri,
             manifest_version=session.manifest_version + 1, counts=count(manifest.files),
             segments_from=manifest.segments_from, segments_to=manifest.segments_to, triggered_by=actor.name,
             changed_files=len(added_again(found.setup.task, manifest.files, found.situation.registry)),
         )  # fmt: skip
 
-    session = change_session(ctx, table, before.id, next_run)
+    session = change_session(ctx, table, before.id, go_on)
     _record(ctx, table, session, actor, "retry")
     enqueue_session(ctx, table.typed, session.id)
     return TriggerResult(session.id, notes=_notes(found))
@@ -284,18 +282,9 @@ def _open_session(ctx: Context, table: TableName) -> IngestionSession:
     return session
 
 
-def _is_switched(ctx: Context, table: TableName, session: IngestionSession) -> bool:
-    """Do queries see the session's segments, though nobody wrote that down yet?"""
-    if not session.is_open or session.task or session.state is not SessionState.SWITCH:
-        return False
-    lineage = read_lineage(ctx, table)
-    entry = lineage.entries.get(session.entry_id) if lineage else None
-    return entry is not None and entry.state is State.COMPLETED
-
-
 def _check_not_switching(ctx: Context, table: TableName, session: IngestionSession) -> None:
     is_running = session.is_running and session.state is SessionState.SWITCH
-    if is_running or _is_switched(ctx, table, session):
+    if is_running or is_switched(ctx, table, session):
         raise StateConflict(
             f"Session '{session.id}' is switching and can not be given up.",
             remedy="Wait until it is done; then revert its lineage entry instead.",
@@ -333,7 +322,3 @@ def _record(ctx: Context, table: TableName, session: IngestionSession, actor: Ac
         actor, "triggerIngestionSession", cluster=ctx.cluster, target=table.typed, session=session.id, what=what,
         files=session.counts.pending, retry=session.retry_count,
     )  # fmt: skip
-
-
-def _task_name(now_ms: int) -> str:
-    return f"Task_FileIngestionTask_{uuid.uuid4()}_{now_ms}"

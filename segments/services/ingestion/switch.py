@@ -103,7 +103,8 @@ def begin_switch(held: HeldSession, setup: Setup) -> bool:
     old = replaced_segments(setup.task, held.manifest.files, held.manifest.vanished, registry, visible)
     new = tuple(dict.fromkeys(one.name for _, one in parts if one is not None))
     manifest = replace(held.manifest, segments_from=old, segments_to=new)
-    held.save(manifest, state=SessionState.SWITCH, entry_id=held.ctx.new_id(), started=False, error="")
+    fresh = {"entry_id": held.ctx.new_id(), "started": False, "error": "", "override": "", "override_by": ""}
+    held.save(manifest, state=SessionState.SWITCH, **fresh)
     return True
 
 
@@ -142,7 +143,8 @@ def carry_out_switch(held: HeldSession, setup: Setup, actor: Actor) -> bool:
                 open_replacement(load, table, manifest.segments_from, built, actor, cleans_up=False)
             held.change(started=True)
             ctx.engine.push.register(load, table, actor, built)
-            end_replace(ctx, table, held.session.entry_id, actor=actor)
+            decider = Actor(held.session.override_by, held.session.override) if held.session.override else actor
+            end_replace(ctx, table, held.session.entry_id, actor=decider, override=held.session.override)
     finish(held, setup, actor)
     return True
 

@@ -14,6 +14,7 @@ from django.test import Client
 from segments import wiring
 from segments.models import AuditEvent
 from segments.services.ingestion.task_settings import switch_off
+from segments.services.replacement.checks import check_settings
 from segments.services.schedules.schedule_records import set_stopped
 from segments.store import paths
 from tests.api.cluster import basic
@@ -171,6 +172,22 @@ def test_a_session_that_is_not_done_can_not_be_undone(api: Api) -> None:
     refused = api.post(f"sessions/{api.session}/undo")
     assert refused.status_code == 409
     assert "is IN_PROGRESS, so nothing is visible" in refused.json()["error"]
+
+
+def test_a_session_that_checks_blocked_is_finished_with_a_reason(api: Api) -> None:
+    check_settings.write_check_document(
+        api.world.ctx, TABLE, {"checks": [{"kind": "uniqueKey", "columns": ["n"]}]}, actor=ANN
+    )
+    api.world.put("a.csv", 3)
+    api.world.go()
+    assert api.world.session.blocked
+    assert api.post("sessions/cp_1_x/finish").status_code == 409
+    assert api.post(f"sessions/{api.session}/finish", overrideChecks="known").status_code == 202
+    api.world.work()
+    assert (api.world.vis, api.world.session.override) == (3, "known")
+    refused = api.post(f"sessions/{api.session}/finish", overrideChecks="known")
+    assert refused.status_code == 409
+    assert "is not blocked by checks" in refused.json()["error"]
 
 
 def test_a_table_without_a_task_says_so(api: Api) -> None:

@@ -15,6 +15,7 @@ from segments.mirror.ingestion.record_source import RecordSource
 from segments.mirror.ingestion.session_follower import SessionFollower
 from segments.models import AuditEvent, Cluster
 from segments.services.ingestion import sessions
+from segments.services.replacement.checks import check_settings
 from segments.services.schedules.schedule_records import set_stopped
 from segments.services.tables.table_record import read_table_config
 from tests.console.conftest import TYPED, FakeBroker
@@ -119,9 +120,35 @@ def test_buttons_of_a_session_that_is_over_say_so(operator: Client, world: Inges
         assert "The session is over: DONE." in page(operator, world, f"{button}/")
 
 
+def test_a_blocked_session_is_switched_by_somebody_with_a_reason(operator: Client, world: IngestionWorld) -> None:
+    check_settings.write_check_document(
+        world.ctx, TABLE, {"checks": [{"kind": "uniqueKey", "columns": ["n"]}]}, actor=ANN
+    )
+    world.put("a.csv", 3)
+    world.go()
+    session = f"sessions/{world.session.id}/"
+    blocked = page(operator, world)
+    assert "the table&#x27;s checks refuse the switch" in blocked
+    assert "Switch anyway…" in blocked
+    assert "Retry failed now…" not in blocked
+    assert world.session.blocked
+    assert "uniqueKey" in operator.get(f"{BASE}{session}override/").content.decode()
+    assert "This is not the table&#x27;s name" in press(operator, f"{session}override/", confirm="t")
+    assert "Queries are being switched." in press(operator, f"{session}override/", confirm=TYPED)
+    world.work()
+    assert (world.vis, world.session.override, world.session.override_by) == (3, "because", "olga")
+    assert "The session is over: DONE." in page(operator, world, "finish/")
+
+
 def test_who_may_not_operate_changes_nothing(viewer: Client, world: IngestionWorld) -> None:
     world.put("b.csv", 1, bad=True)
     world.go()
-    for button in (f"sessions/{world.session.id}/retry/", f"sessions/{world.session.id}/cancel/", "trigger/", "clear/"):
+    for button in (
+        f"sessions/{world.session.id}/retry/",
+        f"sessions/{world.session.id}/cancel/",
+        "trigger/",
+        "clear/",
+        f"sessions/{world.session.id}/override/",
+    ):
         assert viewer.post(f"{BASE}{button}", {"reason": "r", "confirm": TYPED}).status_code == 403
     assert world.session.is_open

@@ -42,6 +42,16 @@ def text(client: Client, address: str = PAGE) -> str:
         ({"task": "run-1", "files_failed": 0, "files_running": 2}, ["3 of 5 files built", "every 1s"]),
         ({"state": "INIT", "task": "run-1", "files_total": 0}, ["The folder is being listed"]),
         ({"state": "SWITCH", "task": "run-1"}, ["Queries are being switched to them, all at once"]),
+        (
+            {"state": "SWITCH", "files_failed": 0, "is_blocked": True, "error": "measured 3 rows"},
+            [
+                "the table&#x27;s checks refuse the switch",
+                "tries the switch again and reads no file",
+                "measured 3 rows",
+            ],
+        ),
+        ({"state": "SWITCH", "files_failed": 0, "retry_count": 3}, ["begins again with all files", "every 2s"]),
+        ({"rows_may_duplicate": 2}, ["2 of its files were ingested before they changed"]),
         ({"state": "DONE", "files_failed": 0}, ["Done: queries see the rows of 5 files"]),
         ({"end_reason": "RETRIES_EXHAUSTED"}, ["Its retries were used up"]),
         ({"end_reason": "CLEARED", "is_kept": False}, ["Its state was cleared", "This session is history"]),

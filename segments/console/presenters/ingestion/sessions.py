@@ -68,7 +68,7 @@ def file_line(file: IngestionFile, folder: str) -> FileLine:
 def session_view(session: IngestionSession, attempts: Sequence[IngestionAttempt], now: datetime) -> SessionView:
     """What the page says of a session; ``attempts`` are its runs, oldest first."""
     is_open = is_open_session(session)
-    is_live = is_open and (bool(session.task) or session.state == _State.SWITCH)
+    is_live = is_open and bool(session.task)
     return SessionView(
         session,
         _mark(session, is_live=is_live),
@@ -114,6 +114,8 @@ def _mark(session: IngestionSession, *, is_live: bool) -> Mark:
         return Mark("ended", "idle", "cross")
     if is_live:
         return Mark(_State(session.state).label, "busy", "spin")
+    if session.is_blocked:
+        return Mark("blocked", "bad", "cross")
     return Mark("waiting", "bad" if session.files_failed else "warn", "cross" if session.files_failed else "clock")
 
 
@@ -124,7 +126,7 @@ def _sentence(session: IngestionSession, *, is_live: bool) -> str:
     if session.state == _State.DONE:
         return f"Done: queries see the rows of {_files(total)}." if total else "Done: there was nothing to read."
     if session.state == _State.SWITCH:
-        return "All files are built. Queries are being switched to them, all at once."
+        return _switch_sentence(session, is_live=is_live)
     if session.state == _State.INIT:
         return "The folder was listed; no file is read yet." if total else "The folder is being listed."
     ready = session.files_built + session.files_done
@@ -135,9 +137,18 @@ def _sentence(session: IngestionSession, *, is_live: bool) -> str:
     return f"{ready} of {_files(total)} built, and the run ended. Queries still see the old rows."
 
 
+def _switch_sentence(session: IngestionSession, *, is_live: bool) -> str:
+    if is_live:
+        return "All files are built. Queries are being switched to them, all at once."
+    why = "the table's checks refuse the switch" if session.is_blocked else "the switch did not come to its end"
+    return f"All files are built, but {why}. Queries still see the old rows."
+
+
 def _next_step(session: IngestionSession) -> str:
     if session.retry_count < session.max_retries:
         left = session.max_retries - session.retry_count
+        if session.state == _State.SWITCH:
+            return f"The next trigger tries the switch again and reads no file ({left} of its retries left)."
         open_files = session.files_failed + session.files_pending + session.files_running
         tries = "the last retry" if left == 1 else f"{left} retries are left"
         again = f"only {_files(open_files)}" if open_files else "no file"
