@@ -17,7 +17,7 @@ from segments.domain.ingestion.session import FileState, SessionState
 from segments.errors import InvalidInput
 from segments.services.ingestion import sessions
 from segments.services.ingestion.manifest import read_manifest
-from tests.ingestion.ingesting import SWAP, SYNC, IngestionWorld
+from tests.ingestion.ingesting import APPEND, SWAP, SYNC, IngestionWorld
 from tests.ingestion.test_interruptions import cutting, session_and_run
 from tests.push.test_interruptions import Cut, Killed
 from tests.services.world import TABLE
@@ -29,7 +29,7 @@ _DUE = st.one_of(st.none(), st.integers(1, 45))
 
 
 class FolderAndTable(RuleBasedStateMachine):
-    """``rows_of`` is what each version of a file holds; ``shown`` the version of each file that queries see."""
+    """``rows_of`` is what each version of a file holds; ``shown`` the versions of each file that queries see."""
 
     keys: dict[str, str] = SYNC
 
@@ -39,7 +39,7 @@ class FolderAndTable(RuleBasedStateMachine):
         self.world = IngestionWorld(Path(self._temporary.name), {**self.keys, "consistentPushMaxRetries": "2"})
         self.rows_of: dict[tuple[str, int], int] = {}
         self.folder: dict[str, tuple[int, bool]] = {}
-        self.shown: dict[str, int] = {}
+        self.shown: dict[str, tuple[int, ...]] = {}
         self.finished: set[str] = set()
 
     def teardown(self) -> None:
@@ -81,7 +81,7 @@ class FolderAndTable(RuleBasedStateMachine):
         session = sessions.current(self.world.ctx, TABLE)
         if session is not None and session.state is SessionState.DONE and session.id not in self.finished:
             self._finished(session)
-        known = sum(self.rows_of[version] for version in self.shown.items())
+        known = self._rows(self.shown)
         after_switch = session is not None and session.state is SessionState.SWITCH
         assert self.world.vis == known or (after_switch and self.world.vis == self._staged(session))
 
@@ -89,7 +89,7 @@ class FolderAndTable(RuleBasedStateMachine):
         self.finished.add(session.id)
         self.shown = self._after(session)
 
-    def _after(self, session: Any) -> dict[str, int]:
+    def _after(self, session: Any) -> dict[str, tuple[int, ...]]:
         """The listing that the session shows at its end."""
         manifest = read_manifest(self.world.ctx, session)
         done = {
@@ -99,10 +99,17 @@ class FolderAndTable(RuleBasedStateMachine):
         }
         gone = {Path(uri).name for uri in manifest.vanished}
         before = {} if session.swap else {n: v for n, v in self.shown.items() if n not in gone}
-        return {**before, **done}
+        return {**before, **{n: self._with(before.get(n, ()), version) for n, version in done.items()}}
+
+    def _with(self, earlier: tuple[int, ...], version: int) -> tuple[int, ...]:
+        """The versions of a file that queries see once this one was ingested."""
+        return (version,)
+
+    def _rows(self, listing: dict[str, tuple[int, ...]]) -> int:
+        return sum(self.rows_of[name, version] for name, versions in listing.items() for version in versions)
 
     def _staged(self, session: Any) -> int:
-        return sum(self.rows_of[version] for version in self._after(session).items())
+        return self._rows(self._after(session))
 
     def _attempt(self, due: int | None, act: Any) -> None:
         try:
@@ -123,6 +130,9 @@ class FolderAndTable(RuleBasedStateMachine):
                 self.queries_see_one_finished_listing()
         self.world.now += 600_000
         assert self.world.trigger().session_id is None
+        self._shows_the_folder()
+
+    def _shows_the_folder(self) -> None:
         assert self.world.vis == sum(self.rows_of[n, mtime] for n, (mtime, _) in self.folder.items())
 
 
@@ -132,7 +142,21 @@ class Swapping(FolderAndTable):
     keys = SWAP
 
 
-@pytest.mark.parametrize("machine", [FolderAndTable, Swapping], ids=["sync", "swap"])
+class Adding(FolderAndTable):
+    """The same where files are only added: rows of earlier versions, and of deleted files, stay."""
+
+    keys = APPEND
+
+    def _with(self, earlier: tuple[int, ...], version: int) -> tuple[int, ...]:
+        return (*earlier, version)
+
+    def _shows_the_folder(self) -> None:
+        newest = {name: versions[-1] for name, versions in self.shown.items()}
+        assert {name: newest.get(name) for name in self.folder} == {n: mtime for n, (mtime, _) in self.folder.items()}
+        assert self.world.vis == self._rows(self.shown)
+
+
+@pytest.mark.parametrize("machine", [FolderAndTable, Swapping, Adding], ids=["sync", "swap", "append"])
 def test_queries_see_exactly_one_finished_listing_whatever_happens(
     machine: type[FolderAndTable],
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from segments.domain.ingestion.session import IngestionSession
 from segments.domain.ingestion.transitions import EndReason
 from segments.domain.push.push_plan import must_revert
@@ -11,10 +13,12 @@ from segments.names import TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.ingestion.held_session import HeldSession
+from segments.services.ingestion.one_by_one import settle_given_up
 from segments.services.ingestion.session_store import change_session
 from segments.services.ingestion.switch import SessionLoad, drop_staging
 from segments.services.replacement.protocol import read_lineage, revert_replace
 from segments.services.tables.table_record import read_table_config
+from segments.spark.build_part import read_notes
 from segments.store import paths
 
 
@@ -58,7 +62,10 @@ def remove_leftovers(held: HeldSession) -> None:
 def _take_back(held: HeldSession) -> None:
     ctx, table, session = held.ctx, held.table, held.session
     actor = Actor(session.triggered_by, f"session {session.id} is discarded: {session.end_reason}")
-    if session.entry_id:
+    if not session.consistent:
+        settle_given_up(held, _config(held), actor)
+        _remove_unregistered(held, [b.name for b in read_notes(ctx.deep_store, session.id) if b.name])
+    elif session.entry_id:
         held.ctx.engine.push.find_entry(SessionLoad(held, _config(held)), table)
         lineage = read_lineage(ctx, table)
         entry = lineage.entries.get(held.session.entry_id) if lineage else None
@@ -68,17 +75,17 @@ def _take_back(held: HeldSession) -> None:
             except PinotAdminError as error:
                 if not error.permanent:
                     raise
-        _remove_unregistered(held)
+        _remove_unregistered(held, held.manifest.segments_to)
 
 
 def _config(held: HeldSession) -> TableConfig:
     return read_table_config(held.ctx, held.table)
 
 
-def _remove_unregistered(held: HeldSession) -> None:
+def _remove_unregistered(held: HeldSession, names: Sequence[str]) -> None:
     """Files that were brought to their places and never got a record."""
     ctx, table = held.ctx, held.table
-    nodes = ctx.store.get_many([paths.segment(table.typed, name) for name in held.manifest.segments_to])
-    for name, node in zip(held.manifest.segments_to, nodes, strict=True):
+    nodes = ctx.store.get_many([paths.segment(table.typed, name) for name in names])
+    for name, node in zip(names, nodes, strict=True):
         if node is None:
             ctx.deep_store.delete(ctx.deep_store.segment_path(table.raw, name))

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -27,13 +27,15 @@ from segments.spark.build_part import BuildJob, Built, Failed, read_notes
 _SAVE_EVERY_S: Final = 2.0
 _LONGEST_ERROR: Final = 1000
 
+Show = Callable[[list[FileRecord]], Mapping[str, str]]
+
 
 class Reading:
-    """One run's reading. ``shown`` is called with files that are staged, where each is to be visible on its own."""
+    """One run's reading. ``shown`` is called with files that are staged, where each is to be visible on its own, and
+    returns why those were refused that are not, by URI.
+    """
 
-    def __init__(
-        self, held: HeldSession, setup: Setup, builder: Builder, shown: Callable[[list[FileRecord]], None] | None = None
-    ) -> None:
+    def __init__(self, held: HeldSession, setup: Setup, builder: Builder, shown: Show | None = None) -> None:
         self._held, self._setup, self._builder, self._shown = held, setup, builder, shown
         self._changed: dict[str, FileRecord] = {}
         self._saved_at = held.ctx.timer.seconds()
@@ -145,8 +147,8 @@ class Reading:
         for file in fresh:
             del self._running[file.uri]
         if fresh and self._shown is not None:
-            self._shown([f for f in fresh if f.state is FileState.BUILT])
-            fresh = [replace(f, state=FileState.DONE) if f.state is FileState.BUILT else f for f in fresh]
+            refused = self._shown([f for f in fresh if f.state is FileState.BUILT])
+            fresh = [_shown(f, refused.get(f.uri)) if f.state is FileState.BUILT else f for f in fresh]
         self._changed.update({f.uri: f for f in fresh})
         self._save()
 
@@ -191,6 +193,13 @@ class Reading:
             changed, self._changed = list(self._changed.values()), {}
             self._held.save(with_files(self._held.manifest, changed))
             self._saved_at = self._held.ctx.timer.seconds()
+
+
+def _shown(file: FileRecord, refused: str | None) -> FileRecord:
+    """A staged file that is visible now, unless that was refused."""
+    if refused is None:
+        return replace(file, state=FileState.DONE)
+    return replace(file.emptied(FileState.FAILED), error=mask_text(refused)[:_LONGEST_ERROR])
 
 
 def _end_ms(part: Built) -> int:
