@@ -70,13 +70,7 @@ def segment_times(field: FieldSpec, values: Any, now_ms: int) -> tuple[int, int,
 
 def check_row_times(field: FieldSpec, values: Any) -> None:
     """``rowTimeValueCheck``: BadValue for the first stored time that is not in 1971..2071; nulls pass."""
-    parsed = field.datetime_format or DateTimeFormat("TIMESTAMP")
-    if parsed.kind == "SIMPLE_DATE_FORMAT":
-        millis = map_distinct(values, lambda v: None if v is None else to_millis(v, parsed), pa.int64()).cast(
-            pa.float64()
-        )
-    else:
-        millis = pc.multiply(values.cast(pa.int64()).cast(pa.float64(), safe=False), parsed.size * MILLIS[parsed.unit])
+    millis = row_millis(field, values)
     bad = pc.fill_null(pc.or_(pc.less(millis, TIME_RANGE_MS[0]), pc.greater(millis, TIME_RANGE_MS[1])), False)
     if pc.any(bad).as_py():
         raise BadValue.among(
@@ -84,6 +78,17 @@ def check_row_times(field: FieldSpec, values: Any) -> None:
             bad.to_numpy(zero_copy_only=False),
             "is a time outside 1971..2071, which 'rowTimeValueCheck' forbids",
         )
+
+
+def row_millis(field: FieldSpec, values: Any) -> Any:
+    """Stored values of the time column -> epoch milliseconds, float64; nulls stay. Raises ValueError for text that is
+    no time.
+    """
+    parsed = field.datetime_format or DateTimeFormat("TIMESTAMP")
+    if parsed.kind == "SIMPLE_DATE_FORMAT":
+        millis = map_distinct(values, lambda v: None if v is None else to_millis(v, parsed), pa.int64())
+        return millis.cast(pa.float64())
+    return pc.multiply(values.cast(pa.int64()).cast(pa.float64(), safe=False), parsed.size * MILLIS[parsed.unit])
 
 
 def check_times(table: str, field: FieldSpec, start: int, end: int, unit: str) -> None:

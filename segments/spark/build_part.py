@@ -160,7 +160,7 @@ def build_part(job: BuildJob, part_body: Mapping[str, Any]) -> Built:
     name = segment_name(NameRule(**job.names), facts)
     with tempfile.TemporaryDirectory(prefix="push-") as folder:
         info = write_stored(stored, masks, schema, config, name, Path(folder), creation_time_ms=job.creation_ms)
-        return _stage(job, part.ordinal, info, Path(folder), seen.report())
+        return stage(DeepStore(job.deep_store_url), job.push_id, part.ordinal, info, Path(folder), seen.report())
 
 
 def read_notes(store: DeepStore, push_id: str) -> list[Built]:
@@ -246,19 +246,24 @@ def _facts(part: Part, stored: pa.Table, schema: Schema, config: TableConfig, no
     return Facts(part.sequence, path, ends["min"], ends["max"], int(start * MILLIS[unit]), int(end * MILLIS[unit]))
 
 
-def _stage(job: BuildJob, ordinal: int, info: SegmentInfo, folder: Path, report: PushReport) -> Built:
-    store, tar = DeepStore(job.deep_store_url), folder / "segment.tar.gz"
+def stage(
+    store: DeepStore, push_id: str, ordinal: int, info: SegmentInfo, folder: Path, report: PushReport | None = None
+) -> Built:
+    """Pack the segment that stands in ``folder`` under its name, and put it where a push's, or a session's, parts wait:
+    the tar, then its note.
+    """
+    tar = folder / "segment.tar.gz"
     write_tar(folder / info.name, tar)
-    size = store.put(tar, tar_path(job.push_id, ordinal))
+    size = store.put(tar, tar_path(push_id, ordinal))
     files = find_files(folder / info.name)
     built = Built(
         ordinal, info.name, info.total_docs, size, info.crc,
         (files / "metadata.properties").read_text(encoding="utf-8"), (files / "creation.meta").read_bytes().hex(),
-        report.to_json(),
+        report.to_json() if report is not None else {},
     )  # fmt: skip
     note = folder / "note.json"
     note.write_text(json.dumps(asdict(built)), encoding="utf-8")
-    store.put(note, note_path(job.push_id, ordinal))
+    store.put(note, note_path(push_id, ordinal))
     return built
 
 

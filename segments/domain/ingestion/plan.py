@@ -31,12 +31,13 @@ class TimeRange:
 class Visible:
     """What queries see of the table: segments with the times of their rows. ``merged``: segments that another
     replacement put others in place of. ``kept_from_ms``: the table's retention removes segments whose rows all end
-    before (epoch ms); None: none.
+    before (epoch ms); None: none. ``no_split`` is why segments are not split here; empty: they can be.
     """
 
     segments: Mapping[str, TimeRange] = field(default_factory=dict)
     merged: Set[str] = frozenset()
     kept_from_ms: int | None = None
+    no_split: str = ""
 
     def is_missing(self, known: Ingested, segment: str) -> bool:
         """Is a segment of an ingested file gone, and not because its rows became older than the table's retention?"""
@@ -171,14 +172,24 @@ def _selected(task: IngestionTask, registry: Registry, visible: Visible) -> tupl
     assert selector.from_ms is not None
     assert selector.until_ms is not None
     inside, crossing = segments_in_range(visible.segments, selector.from_ms, selector.until_ms)
-    if crossing:
+    if crossing and (visible.no_split or not selector.splits):
+        why = f" {visible.no_split}" if selector.splits else ""
+        other = "" if visible.no_split else ", or set replaceCrossing to split"
         raise StateConflict(
             f"{counted(len(crossing), 'segment', 'crosses', 'cross')} the edge of the replaced time range: "
-            f"{_some(crossing)}.",
-            remedy="Widen replaceFrom and replaceUntil until they hold these segments whole.",
+            f"{_some(crossing)}.{why}",
+            remedy=f"Widen replaceFrom and replaceUntil until they hold these segments whole{other}.",
             segments=list(crossing[:100]),
         )
-    return inside
+    return tuple(sorted((*inside, *crossing)))
+
+
+def split_segments(task: IngestionTask, visible: Visible) -> tuple[str, ...]:
+    """Segments that are split at an edge of the replaced time range; those that may not be are refused elsewhere."""
+    selector = task.selector
+    if selector is None or not selector.splits or selector.from_ms is None or selector.until_ms is None:
+        return ()
+    return segments_in_range(visible.segments, selector.from_ms, selector.until_ms)[1]
 
 
 def segments_in_range(

@@ -26,32 +26,37 @@ Registry = Mapping[str, Ingested]
 
 
 def registry_after(
-    before: Registry, files: Iterable[FileRecord], replaced: Iterable[str], *, is_swap: bool = False
+    before: Registry,
+    files: Iterable[FileRecord],
+    replaced: Iterable[str],
+    *,
+    is_swap: bool = False,
+    kept: Mapping[str, str] | None = None,
 ) -> dict[str, Ingested]:
     """The registry once the session's staged files are visible and the segments ``replaced`` are not any more.
 
-    ``is_swap``: nothing but the session's files is in the table then.
+    ``is_swap``: nothing but the session's files is in the table then. ``kept``: which new segments hold the rows of
+    replaced ones that stay.
     """
-    gone = frozenset(replaced)
-    after = {} if is_swap else dict(_without(before, gone))
+    after = {} if is_swap else dict(_without(before, frozenset(replaced), kept or {}))
     for file in files:
         if file.state not in (FileState.BUILT, FileState.DONE):
             continue
         old = after.get(file.uri, Ingested(file.fingerprint, ()))
-        kept = tuple(s for s in old.segments if s not in file.segments)
+        older = tuple(s for s in old.segments if s not in file.segments)
         ends = {name: end for name, end in zip(file.segments, file.ends, strict=False) if end}
-        after[file.uri] = Ingested(file.fingerprint, (*kept, *file.segments), {**_ends(old, kept), **ends})
+        after[file.uri] = Ingested(file.fingerprint, (*older, *file.segments), {**_ends(old, older), **ends})
     return after
 
 
-def _without(before: Registry, gone: frozenset[str]) -> Iterable[tuple[str, Ingested]]:
+def _without(before: Registry, gone: frozenset[str], kept: Mapping[str, str]) -> Iterable[tuple[str, Ingested]]:
     """Files of which anything is left; one without rows has no segment that could go."""
     for uri, known in before.items():
-        left = tuple(s for s in known.segments if s not in gone)
-        if left == known.segments:
+        left = {kept.get(s, s): known.ends.get(s, 0) for s in known.segments if s not in gone or s in kept}
+        if tuple(left) == known.segments:
             yield uri, known
         elif left:
-            yield uri, Ingested(known.fingerprint, left, _ends(known, left))
+            yield uri, Ingested(known.fingerprint, tuple(left), {s: end for s, end in left.items() if end})
 
 
 def _ends(known: Ingested, segments: Iterable[str]) -> dict[str, int]:

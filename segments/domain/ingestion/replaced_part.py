@@ -19,12 +19,26 @@ _TIMES: Final = ("replaceFrom", "replaceUntil")
 @dataclass(frozen=True)
 class Selector:
     """Segments with rows in [``from_ms``, ``until_ms``) by the table's time column, or segments of files that match
-    ``files`` (a pattern as of ``includeFileNamePattern``). Exactly one of the two kinds is given.
+    ``files`` (a pattern as of ``includeFileNamePattern``). Exactly one of the two kinds is given. ``splits``: of
+    segments with rows on both sides of an edge, those outside of the range are kept; else such a segment is refused.
     """
 
     from_ms: int | None = None
     until_ms: int | None = None
     files: str | None = None
+    splits: bool = False
+
+
+@dataclass(frozen=True)
+class KeptRows:
+    """Rows of ``segment`` outside of the replaced range: built again as segment ``name`` (empty: none stays), staged as
+    part ``ordinal``.
+    """
+
+    segment: str
+    name: str
+    ordinal: int
+    rows: int
 
 
 def read_selector(given: Mapping[str, str]) -> Selector | None:
@@ -32,7 +46,8 @@ def read_selector(given: Mapping[str, str]) -> Selector | None:
     if given.get("replaceFiles"):
         return Selector(files=given["replaceFiles"])
     if any(key in given for key in _TIMES):
-        return Selector(_time_ms(given["replaceFrom"]), _time_ms(given["replaceUntil"]))
+        splits = given.get("replaceCrossing", "").strip().lower() == "split"
+        return Selector(_time_ms(given["replaceFrom"]), _time_ms(given["replaceUntil"]), splits=splits)
     return None
 
 
@@ -53,6 +68,13 @@ def selector_problems(given: Mapping[str, str]) -> list[Problem]:
         and (_time_ms(times["replaceFrom"]) or 0) >= (_time_ms(times["replaceUntil"]) or 0)
     ):
         found.append(_wrong("replaceUntil", "'replaceUntil' is not later than 'replaceFrom'", "Exchange them."))
+    crossing = given.get("replaceCrossing", "refuse").strip().lower()
+    if crossing not in ("refuse", "split"):
+        what = f"'replaceCrossing' must be refuse or split, not '{shown(crossing)}'"
+        found.append(_wrong("replaceCrossing", what, "Write refuse or split."))
+    elif "replaceCrossing" in given and not times:
+        what = "'replaceCrossing' has no effect without replaceFrom and replaceUntil"
+        found.append(Problem("replaceCrossing", what, "Remove it, or name the time range."))
     if given.get("replaceFiles"):
         if times:
             what = "'replaceFiles' and a time range exclude one another"

@@ -57,6 +57,7 @@ _TEXTS: Final = (
     "replaceFrom",
     "replaceUntil",
     "replaceFiles",
+    "replaceCrossing",
 )
 #: Read-only: Pinot shows them, nobody sets them.
 READ_ONLY: Final = ("retryCount", "state")

@@ -8,11 +8,12 @@ import gzip
 import json
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from segments.domain.ingestion import registry
 from segments.domain.ingestion.registry import Ingested, Registry
+from segments.domain.ingestion.replaced_part import KeptRows
 from segments.domain.ingestion.session import FileRecord, IngestionSession, file_from_json
 from segments.errors import Unavailable
 from segments.gateways.deep_store.deepstore import INGESTION, encode
@@ -25,7 +26,7 @@ _LEVEL: Final = 5
 @dataclass(frozen=True)
 class Manifest:
     """``files`` of the session, sorted by URI; ``vanished`` are ingested files that are gone, whose rows go with the
-    switch. Staged parts get the numbers from ``next_ordinal`` on.
+    switch. Staged parts get the numbers from ``next_ordinal`` on. ``kept``: rows of split segments that stay.
     """
 
     files: tuple[FileRecord, ...] = ()
@@ -33,6 +34,7 @@ class Manifest:
     next_ordinal: int = 0
     segments_from: tuple[str, ...] = ()
     segments_to: tuple[str, ...] = ()
+    kept: tuple[KeptRows, ...] = ()
 
 
 def write_manifest(ctx: Context, table: TableName, session_id: str, manifest: Manifest) -> str:
@@ -43,6 +45,7 @@ def write_manifest(ctx: Context, table: TableName, session_id: str, manifest: Ma
         "nextOrdinal": manifest.next_ordinal,
         "segmentsFrom": manifest.segments_from,
         "segmentsTo": manifest.segments_to,
+        "kept": [asdict(k) for k in manifest.kept],
     }
     return _write(ctx, f"{session_folder(table, session_id)}/files-{uuid.uuid4().hex}.json.gz", body)
 
@@ -58,6 +61,7 @@ def read_manifest(ctx: Context, session: IngestionSession) -> Manifest:
         body["nextOrdinal"],
         tuple(body["segmentsFrom"]),
         tuple(body["segmentsTo"]),
+        tuple(KeptRows(**k) for k in body.get("kept", ())),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from segments.domain.ingestion.plan import Plan, added_again, replaced_segments, segments_in_range
+from segments.domain.ingestion.plan import Plan, added_again, replaced_segments, segments_in_range, split_segments
 from segments.domain.ingestion.session import (
     FileRecord,
     FileState,
@@ -27,6 +27,7 @@ from segments.domain.ingestion.transitions import (
     clears,
     on_trigger,
 )
+from segments.domain.segments import segment_metadata
 from segments.errors import Conflict, NotFound, StateConflict
 from segments.names import TableName
 from segments.services.core import audit
@@ -45,7 +46,9 @@ from segments.services.ingestion.session_store import (
     tables_with_sessions,
 )
 from segments.services.ingestion.situation import Found, read_situation
+from segments.services.ingestion.slices.kept_rows import Split, preview_splits
 from segments.services.jobs.queue import enqueue_session
+from segments.store import paths
 
 _ATTEMPTS: Final = 5
 
@@ -67,7 +70,8 @@ class Preview:
     """What a trigger would do now. ``files``: how many of which fate (``read``, ``kept``, ``dropped``, ``unchanged``);
     ``to_read`` names the first of them. ``segments`` would be replaced if the switch began now; ``crossing`` are those
     at the edge of the replaced time range, because of which it would be refused. ``rows_may_duplicate`` names the
-    first files that changed and whose earlier rows stay, too.
+    first files that changed and whose earlier rows stay, too. ``rows`` and ``bytes`` are those of ``segments``;
+    ``splits`` says of which of them how many rows stay.
     """
 
     what: str
@@ -77,6 +81,9 @@ class Preview:
     segments: tuple[str, ...] = ()
     crossing: tuple[str, ...] = ()
     rows_may_duplicate: tuple[str, ...] = ()
+    rows: int = 0
+    bytes: int = 0
+    splits: tuple[Split, ...] = ()
 
 
 def trigger(ctx: Context, table: TableName, actor: Actor, *, forced: bool = False) -> TriggerResult:
@@ -150,7 +157,8 @@ def preview(ctx: Context, table: TableName, *, forced: bool = False) -> Preview:
     """
     found = read_situation(ctx, table, forced=forced)
     crossing = _crossing(found)
-    if crossing:
+    splits = split_segments(found.setup.task, found.situation.visible)
+    if crossing and (found.situation.visible.no_split or not splits):
         return Preview("Refused: segments cross the edge of the replaced time range.", crossing=crossing)
     decision, now = on_trigger(found.situation), found.situation
     if isinstance(decision, Idle):
@@ -165,7 +173,9 @@ def preview(ctx: Context, table: TableName, *, forced: bool = False) -> Preview:
     old = replaced_segments(now.task, staged, gone, now.registry, now.visible)
     to_read = tuple(f.uri for f in files if f.state is FileState.PENDING)[:100]
     twice = added_again(now.task, files, now.registry)[:100]
-    return Preview(what, dict(fates), to_read, gone, old, rows_may_duplicate=twice)
+    rows, size = _sums(ctx, table, old)
+    split = preview_splits(ctx, table, found.setup, splits)
+    return Preview(what, dict(fates), to_read, gone, old, (), twice, rows, size, split)
 
 
 def resume_lost(ctx: Context) -> list[str]:
@@ -296,6 +306,13 @@ def _crossing(found: Found) -> tuple[str, ...]:
     if selector is None or selector.from_ms is None or selector.until_ms is None:
         return ()
     return segments_in_range(found.situation.visible.segments, selector.from_ms, selector.until_ms)[1]
+
+
+def _sums(ctx: Context, table: TableName, segments: Sequence[str]) -> tuple[int, int]:
+    """Rows and bytes of these segments, by their records."""
+    nodes = ctx.store.get_many([paths.segment(table.typed, name) for name in segments])
+    known = [segment_metadata.from_record(n.record) for n in nodes if n is not None and n.record is not None]
+    return sum(m.total_docs or 0 for m in known), sum(m.size_bytes or 0 for m in known)
 
 
 def _fate(decision: Decision, found: Found) -> tuple[Sequence[FileRecord], tuple[str, ...], str]:

@@ -41,6 +41,9 @@ _FREE: Final = (
     "allowEmptySwap",
     "tableMaxNumTasks",
 )
+_NO_SPLIT: Final = (
+    "Segments of a Pinot cluster are not split: indexes that only Pinot builds would be missing in what is kept."
+)
 _CREDENTIALS: Final = "input.fs.prop."
 _BUILDING: Final = ("ingestionConfig", "tableIndexConfig", "fieldConfigList")
 
@@ -121,7 +124,7 @@ def read_visible(ctx: Context, table: TableName, *, times: bool) -> Visible:
         for name in entry.segments_from
     }
     ranges = _times(ctx, table, names) if times else dict.fromkeys(names, TimeRange())
-    return Visible(ranges, frozenset(merged))
+    return Visible(ranges, frozenset(merged), no_split="" if ctx.engine.lineage.owns_record else _NO_SPLIT)
 
 
 def list_input(ctx: Context, table: TableName, task: IngestionTask) -> list[InputFile]:

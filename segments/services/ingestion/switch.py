@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from segments.domain.ingestion.plan import replaced_segments
+from segments.domain.ingestion.plan import replaced_segments, split_segments
 from segments.domain.ingestion.registry import registry_after
 from segments.domain.ingestion.session import FileRecord, FileState, SessionState
 from segments.domain.push.push_plan import Step
@@ -22,6 +22,7 @@ from segments.services.ingestion.manifest import read_registry
 from segments.services.ingestion.reading import staged_parts
 from segments.services.ingestion.session_store import read_task
 from segments.services.ingestion.situation import Setup, read_visible
+from segments.services.ingestion.slices.kept_rows import keep_rows, staged_kept
 from segments.services.loading.replacement import open_replacement, step_of
 from segments.services.replacement.protocol import end_replace
 from segments.services.tables.quota import check_quota
@@ -101,8 +102,13 @@ def begin_switch(held: HeldSession, setup: Setup) -> bool:
     registry = read_registry(held.ctx, read_task(held.ctx, held.table).registry_uri)
     visible = read_visible(held.ctx, held.table, times=setup.task.selector is not None)
     old = replaced_segments(setup.task, held.manifest.files, held.manifest.vanished, registry, visible)
-    new = tuple(dict.fromkeys(one.name for _, one in parts if one is not None))
-    manifest = replace(held.manifest, segments_from=old, segments_to=new)
+    kept = keep_rows(held, setup, split_segments(setup.task, visible))
+    names = [*(one.name for _, one in parts if one is not None), *(k.name for k in kept if k.name)]
+    free = max((k.ordinal + 1 for k in kept), default=held.manifest.next_ordinal)
+    manifest = replace(
+        held.manifest, segments_from=old, segments_to=tuple(dict.fromkeys(names)), kept=kept,
+        next_ordinal=max(free, held.manifest.next_ordinal),
+    )  # fmt: skip
     fresh = {"entry_id": held.ctx.new_id(), "started": False, "error": "", "override": "", "override_by": ""}
     held.save(manifest, state=SessionState.SWITCH, **fresh)
     return True
@@ -154,7 +160,8 @@ def finish(held: HeldSession, setup: Setup, actor: Actor) -> None:
     ctx, manifest = held.ctx, held.manifest
     registry = read_registry(ctx, read_task(ctx, held.table).registry_uri)
     is_swap = held.session.swap and setup.task.selector is None
-    after = registry_after(registry, manifest.files, manifest.segments_from, is_swap=is_swap)
+    kept = {k.segment: k.name for k in manifest.kept if k.name}
+    after = registry_after(registry, manifest.files, manifest.segments_from, is_swap=is_swap, kept=kept)
     for uri in manifest.vanished:
         after.pop(uri, None)
     done = [replace(f, state=FileState.DONE) for f in manifest.files if f.state is FileState.BUILT]
@@ -185,18 +192,24 @@ def staged_files(held: HeldSession, files: Sequence[FileRecord]) -> list[Built]:
 def _whole(held: HeldSession) -> list[Built] | None:
     """All that the switch shows; None when some of it is gone: then the session reads those files again."""
     parts = list(staged_parts(held, held.manifest))
-    if _reads_again(held, parts):
+    kept = staged_kept(held)
+    if _reads_again(held, parts, forced=None in kept):
         return None
     wanted = set(held.manifest.segments_to)
-    return list({one.name: one for _, one in parts if one is not None and one.name in wanted}.values())
+    found = (*(one for _, one in parts), *kept)
+    return list({one.name: one for one in found if one is not None and one.name in wanted}.values())
 
 
-def _reads_again(held: HeldSession, parts: Sequence[tuple[FileRecord, Built | None]]) -> bool:
-    """Have the session read files again of which something staged is gone; False when all is there."""
+def _reads_again(
+    held: HeldSession, parts: Sequence[tuple[FileRecord, Built | None]], *, forced: bool = False
+) -> bool:
+    """Have the session read files again of which something staged is gone; False when all is there. ``forced``: the
+    session goes back although its files are all there.
+    """
     again = [f.emptied(FileState.PENDING) for f, one in parts if one is None]
-    if again:
+    if again or forced:
         held.save(with_files(held.manifest, again), state=SessionState.IN_PROGRESS)
-    return bool(again)
+    return bool(again) or forced
 
 
 def _is_shown(held: HeldSession) -> bool:

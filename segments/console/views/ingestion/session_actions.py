@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from django import forms
+from django.template.defaultfilters import filesizeformat
 
 from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.domain.ingestion.session import IngestionSession
@@ -52,7 +53,12 @@ def _sentences(found: Preview) -> list[str]:
         for fate, words in _FATES.items()
         if (number := found.files.get(fate, 0))
     ]
-    return [f"As the folder is now: {', '.join(counts)}."] if counts else []
+    files = [f"As the folder is now: {', '.join(counts)}."] if counts else []
+    if not found.segments:
+        return files
+    stay = sum(split.stay for split in found.splits)
+    kept = f", of which {stay:,} stay in segments of their own" if found.splits else ""
+    return [*files, f"The segments that it replaces have {found.rows:,} rows{kept}, in {filesizeformat(found.bytes)}."]
 
 
 def _lists(found: Preview) -> Sequence[tuple[str, Sequence[str]]]:
@@ -62,6 +68,10 @@ def _lists(found: Preview) -> Sequence[tuple[str, Sequence[str]]]:
         ("Ingested files that left the folder", found.vanished),
         ("Segments that queries see no longer afterwards", found.segments),
         ("Segments at the edge of the time range", found.crossing),
+        (
+            "Segments that are split at the edge of the time range",
+            [f"{s.segment}: {s.stay:,} of {s.rows:,} rows stay" for s in found.splits],
+        ),
     ]
 
 
