@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from segments.domain.ingestion.packing import MANY_FILES
 from segments.domain.ingestion.session import FileState, SessionState
+from segments.errors import StateConflict
 from tests.ingestion.ingesting import APPEND, SYNC, IngestionWorld
 
 pytestmark = pytest.mark.django_db
@@ -57,6 +59,33 @@ def test_sync_refuses_to_take_a_file_out_of_a_shared_segment(tmp_path: Path) -> 
     world.configure(consistentPushSwapEnabled="true")
     world.go()
     assert world.vis == 51
+
+
+def test_the_rows_of_one_of_them_can_not_be_replaced_alone(tmp_path: Path) -> None:
+    world = of_five(tmp_path, APPEND)
+    world.configure(replaceFiles="glob:**/F1")
+    world.put("F1", 11)
+    with pytest.raises(StateConflict, match="rows of other files"):
+        world.go()
+    assert world.vis == 50
+    world.configure(replaceFiles="glob:**/F*")
+    world.go()
+    assert world.vis == 51
+
+
+def test_many_small_files_share_segments_unless_the_task_says_otherwise(tmp_path: Path) -> None:
+    world = IngestionWorld(tmp_path, APPEND)
+    for n in range(MANY_FILES):
+        world.put(f"F{n:03}", 1, bad=n == 7)
+    world.go()
+    assert (world.session.counts.failed, world.session.counts.done) == (1, MANY_FILES - 1)
+    world.put("F007", 1)
+    world.builder.builds.clear()
+    world.go()
+    assert (world.vis, world.read, len(world.visible)) == (MANY_FILES, 1, 3)
+    world.put("one more", 1)
+    world.go()
+    assert (world.vis, len(world.visible)) == (MANY_FILES + 1, 4)
 
 
 def test_a_large_file_is_several_segments_that_go_together(tmp_path: Path) -> None:

@@ -167,7 +167,9 @@ def _selected(task: IngestionTask, registry: Registry, visible: Visible) -> tupl
     assert selector is not None
     if selector.files is not None:
         pattern = parse_pattern(selector.files)
-        wanted = {s for uri, known in registry.items() if pattern.matches(uri) for s in known.segments}
+        matching = [uri for uri in registry if pattern.matches(uri)]
+        wanted = {s for uri in matching for s in registry[uri].segments}
+        _check_not_shared(wanted & visible.segments.keys(), matching, registry)
         return tuple(sorted(wanted & visible.segments.keys()))
     assert selector.from_ms is not None
     assert selector.until_ms is not None
@@ -227,7 +229,7 @@ def _check_not_shared(old: Set[str], uris: Collection[str], registry: Registry) 
     shared = sorted({s for uri, file in registry.items() if uri not in going for s in file.segments if s in old})
     if shared:
         raise StateConflict(
-            f"Segments of changed or deleted files hold rows of other files, too: {_some(shared)}.",
+            f"Segments of the files whose rows are to go hold rows of other files, too: {_some(shared)}.",
             remedy="Set consistentPushSwapEnabled to true for one run: it replaces the whole table.",
             segments=shared[:100],
         )

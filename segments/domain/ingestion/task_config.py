@@ -58,7 +58,7 @@ class IngestionTask:
     """A checked task. ``consistent``: all files appear at once (either flag); ``swap``: and replace the whole table.
 
     ``max_files`` may share a segment, ``max_bytes`` of input go into one, ``max_tasks`` files are read in one batch; 0:
-    one file, the usual size, all at once.
+    as ``packing`` decides, the usual size, all at once.
     ``file_system`` are the ``input.fs.*`` keys, prefix included. ``selector`` names what is replaced; None: by mode.
     ``schedule`` is a checked cron expression, ``schedule_zone`` the name of its time zone; None: the setting's.
     ``error_rate`` is the share of bad rows of a file (0 to 1) from which on the file fails.

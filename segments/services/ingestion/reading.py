@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from segments.domain.ingestion.packing import files_per_segment
 from segments.domain.ingestion.session import OPEN, FileRecord, FileState
-from segments.domain.ingestion.task_config import IngestionMode, ModifiedFilePolicy
 from segments.domain.push.parts_by_size import USUAL_BYTES, files_to_cut, parts_by_size
 from segments.domain.push.push_plan import InputFile, Part, Piece
 from segments.domain.segments.segment_names import session_rule
@@ -80,7 +80,7 @@ class Reading:
         """Cut these files into parts and number them; nothing is built before that is on record."""
         manifest, task = self._held.manifest, self._setup.task
         inputs = [_input_file(f) for f in batch]
-        target, most = task.max_bytes or USUAL_BYTES, self._most_files()
+        target, most = task.max_bytes or USUAL_BYTES, files_per_segment(task, manifest.files)
         cuts = self._cuts(inputs, target)
         parts, ordinals = [], defaultdict[str, list[int]](list)
         cut = parts_by_size(inputs, task.reader.format, target, cuts=cuts, most_files=most)
@@ -106,12 +106,6 @@ class Reading:
         reader = self._setup.task.reader
         large = files_to_cut(inputs, reader.format, target)
         return self._builder.find_cuts(large, reader.to_json(), target, self._held.check, self._job().access)
-
-    def _most_files(self) -> int:
-        """Files that share a segment: one, unless the task allows more and no single file is ever replaced."""
-        task = self._setup.task
-        adds = task.mode is IngestionMode.APPEND and task.modified_file_policy is not ModifiedFilePolicy.REPLACE
-        return max(task.max_files, 1) if self._shown is None and (task.swap or adds) else 1
 
     def _job(self) -> BuildJob:
         held, setup = self._held, self._setup
