@@ -41,6 +41,7 @@ class FolderAndTable(RuleBasedStateMachine):
         self.folder: dict[str, tuple[int, bool]] = {}
         self.shown: dict[str, tuple[int, ...]] = {}
         self.finished: set[str] = set()
+        self.listed: set[str] = set()
 
     def teardown(self) -> None:
         try:
@@ -67,7 +68,9 @@ class FolderAndTable(RuleBasedStateMachine):
     def trigger(self, due: int | None) -> None:
         """A trigger and its run; the process dies at write ``due``, if it comes so far."""
         self.world.now += 600_000
+        before, names = sessions.current(self.world.ctx, TABLE), set(self.folder)
         self._attempt(due, lambda ctx: session_and_run(self.world, ctx))
+        self._listed(before, sessions.current(self.world.ctx, TABLE), names)
 
     @rule(due=_DUE)
     def resume(self, due: int | None) -> None:
@@ -85,9 +88,21 @@ class FolderAndTable(RuleBasedStateMachine):
         after_switch = session is not None and session.state is SessionState.SWITCH
         assert self.world.vis == known or (after_switch and self.world.vis == self._staged(session))
 
+    def _listed(self, before: Any, after: Any, names: set[str]) -> None:
+        """The names that the newest run of a session found; one that only drives a switch again lists nothing."""
+        is_same = before is not None and after is not None and before.id == after.id
+        if is_same and (len(before.runs) == len(after.runs) or before.state is SessionState.SWITCH):
+            return
+        self.listed = names
+
     def _finished(self, session: Any) -> None:
         self.finished.add(session.id)
         self.shown = self._after(session)
+        self._is_the_listing()
+
+    def _is_the_listing(self) -> None:
+        """The finished session shows what its last run listed."""
+        assert self.shown.keys() == self.listed
 
     def _after(self, session: Any) -> dict[str, tuple[int, ...]]:
         """The listing that the session shows at its end."""
@@ -149,6 +164,9 @@ class Adding(FolderAndTable):
 
     def _with(self, earlier: tuple[int, ...], version: int) -> tuple[int, ...]:
         return (*earlier, version)
+
+    def _is_the_listing(self) -> None:
+        assert self.shown.keys() >= self.listed
 
     def _shows_the_folder(self) -> None:
         newest = {name: versions[-1] for name, versions in self.shown.items()}
