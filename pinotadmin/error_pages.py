@@ -34,7 +34,11 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def wants_page(request: HttpRequest) -> bool:
-    """Browsers name text/html, and htmx names itself; curl and Pinot's clients do neither."""
+    """Browsers name text/html, and htmx names itself; curl and Pinot's clients do neither. Below ``/api/v1/`` everybody
+    gets JSON, as the API's own refusals are.
+    """
+    if "/api/v1/" in request.path:
+        return False
     return "text/html" in request.META.get("HTTP_ACCEPT", "") or "HTTP_HX_REQUEST" in request.META
 
 

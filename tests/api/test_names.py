@@ -4,11 +4,14 @@ them.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from urllib.parse import quote
 
 import pytest
+from django.test import RequestFactory
 
+from pinotadmin import error_pages
 from segments.errors import InvalidInput
 from segments.names import check_node_name
 from segments.store.paths import check_path
@@ -102,3 +105,9 @@ def test_the_document_names_the_body_of_a_table_and_the_refusals_of_everything(c
     for operations in document["paths"].values():
         for operation in operations.values():
             assert {"400", "401", "403", "404", "429", "503"} <= set(operation["responses"])
+
+
+def test_an_address_of_the_api_that_nothing_answers_for_is_json_for_browsers_too() -> None:
+    request = RequestFactory().get("/api/v1/webhooks/seven/deliveries", HTTP_ACCEPT="text/html")
+    answer = error_pages.not_found(request, Exception())
+    assert (answer.status_code, json.loads(answer.content)["remedy"]) == (404, "See /api/docs/.")
