@@ -72,6 +72,25 @@ class FolderAndTable(RuleBasedStateMachine):
         self._attempt(due, lambda ctx: session_and_run(self.world, ctx))
         self._listed(before, sessions.current(self.world.ctx, TABLE), names)
 
+    @rule(name=_NAMES, bad=_NAMES, rows=st.integers(1, 9), leaves=st.booleans())
+    def a_retry_finds_another_folder(self, name: str, bad: str, rows: int, leaves: bool) -> None:
+        """One file fails; until the retry it is mended, and one that is staged leaves the folder or is rewritten."""
+        if name == bad:
+            return
+        self.put(name, rows, is_bad=False)
+        self.put(bad, 1, is_bad=True)
+        self._trigger_and_see()
+        if leaves:
+            self.delete(name)
+        else:
+            self.put(name, rows + 9, is_bad=False)
+        self.put(bad, 20, is_bad=False)
+        self._trigger_and_see()
+
+    def _trigger_and_see(self) -> None:
+        self.trigger(None)
+        self.queries_see_one_finished_listing()
+
     @rule(due=_DUE)
     def resume(self, due: int | None) -> None:
         """The pass finds what nobody works on, and a worker takes it up."""

@@ -200,9 +200,7 @@ def _whole(held: HeldSession) -> list[Built] | None:
     return list({one.name: one for one in found if one is not None and one.name in wanted}.values())
 
 
-def _reads_again(
-    held: HeldSession, parts: Sequence[tuple[FileRecord, Built | None]], *, forced: bool = False
-) -> bool:
+def _reads_again(held: HeldSession, parts: Sequence[tuple[FileRecord, Built | None]], *, forced: bool = False) -> bool:
     """Have the session read files again of which something staged is gone; False when all is there. ``forced``: the
     session goes back although its files are all there.
     """
