@@ -108,7 +108,7 @@ def test_the_engine_refuses_what_does_not_fit_its_memory_and_writes_nothing_to_d
     found = []
 
     def run() -> None:
-        cursor = engine._cursor()
+        cursor = engine._cursor(engine._MAIN)
         found.append(
             dict(
                 cursor.execute(

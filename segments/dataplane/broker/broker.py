@@ -26,12 +26,15 @@ from segments.dataplane.broker.queried_tables import Side, is_created, sides_of
 from segments.dataplane.broker.routing import Routing, replicas_of
 from segments.dataplane.broker.served_tables import ServedTables
 from segments.dataplane.broker.server_health import ServerHealth
+from segments.dataplane.broker.stages import MOST_ROWS, StagesWork, read_stages
 from segments.dataplane.broker.strict_groups import is_strict, narrowed
 from segments.dataplane.query import QueryRejected
 from segments.dataplane.query.engine import check_bytes
+from segments.dataplane.query.multistage import StagesStatement
 from segments.dataplane.query.sql.parse import parse_select
 from segments.domain.formats.plural import counted
 from segments.domain.formats.whole_number import whole_number
+from segments.domain.tables.schema import Schema
 from segments.errors import PinotAdminError, Rejected, Unavailable
 from segments.gateways.servers import Servers
 from segments.store.base import Store
@@ -49,7 +52,7 @@ _RERUN_S: Final = 1.0
 @dataclass(frozen=True)
 class _Question:
     """A query as asked. ``segments``: only these, hidden or not; None: the visible ones. ``deadline`` is of
-    ``time.monotonic``.
+    ``time.monotonic``. ``stages``: it reads several tables; ``rows``: so many are read at most, whatever LIMIT says.
     """
 
     sql: str
@@ -58,6 +61,13 @@ class _Question:
     segments: tuple[str, ...] | None
     started: float
     deadline: float
+    stages: StagesStatement | None = None
+    rows: int | None = None
+
+    @property
+    def tables(self) -> Sequence[str]:
+        """Names of the tables that it reads."""
+        return [engine.table_of(self.sql)] if self.stages is None else list(self.stages.tables)
 
 
 @dataclass(frozen=True)
@@ -156,14 +166,17 @@ class Broker:
         """
         started, request_id = time.monotonic(), uuid.uuid4().hex[:16]
         try:
-            timeout_ms = _timeout_ms(sql, options)
+            stages = read_stages(sql, options or {}, is_by_segment=segments is not None)
+            given = {**(parse_select(sql).options if stages is None else stages.options), **(options or {})}
+            timeout_ms = _timeout_ms(given)
             question = _Question(
                 sql=sql,
                 request_id=request_id,
-                options={**(options or {}), "now": str(self._clock()), "timeoutMs": str(timeout_ms)},
+                options={**given, "now": str(self._clock()), "timeoutMs": str(timeout_ms)},
                 segments=None if segments is None else tuple(dict.fromkeys(segments)),
                 started=started,
                 deadline=started + timeout_ms / 1000,
+                stages=stages,
             )
             return self._answer(question)
         except _Failed as failure:
@@ -188,32 +201,43 @@ class Broker:
             except _Failed as failure:
                 left = self._patience(question)
                 patience = left if failure.is_outdated else 0.0
-                if left <= 0 or not self._follower.wait_change([side.routing for side in sides], patience):
+                known = [side.routing for one in sides.values() for side in one]
+                if left <= 0 or not self._follower.wait_change(known, patience):
                     raise
 
-    def _sides(self, question: _Question) -> list[Side]:
-        name = engine.table_of(question.sql)
-        sides = self._known_sides(name, question)
-        if not sides and is_created(self._store, name) and self._follower.wait_known(name, self._patience(question)):
-            sides = self._known_sides(name, question)
-        if not sides:
-            raise _Failed(answers.TABLE_DOES_NOT_EXIST, f"Table '{name}' does not exist.")
-        return sides
+    def _sides(self, question: _Question) -> dict[str, list[Side]]:
+        """Of every table that the query names, as of one moment."""
+        for name in question.tables:
+            if not self._known_sides([name], question)[name] and is_created(self._store, name):
+                self._follower.wait_known(name, self._patience(question))
+        found = self._known_sides(question.tables, question)
+        for name, sides in found.items():
+            if not sides:
+                raise _Failed(answers.TABLE_DOES_NOT_EXIST, f"Table '{name}' does not exist.")
+        return found
 
-    def _known_sides(self, name: str, question: _Question) -> list[Side]:
-        return sides_of(name, self._follower.routings(), is_by_name=question.segments is not None)
+    def _known_sides(self, names: Sequence[str], question: _Question) -> dict[str, list[Side]]:
+        routings = self._follower.routings()
+        return {name: sides_of(name, routings, is_by_name=question.segments is not None) for name in names}
 
     @staticmethod
     def _patience(question: _Question) -> float:
         """Seconds that this query may still wait for a change that is sure to come; 0 or less: none."""
         return min(question.started + _RERUN_S, question.deadline) - time.monotonic()
 
-    def _run(self, question: _Question, sides: Sequence[Side]) -> dict[str, Any]:
-        tasks = [self._pool.submit(self._read, question, side) for side in sides[1:]]
-        answered = [self._read(question, sides[0]), *(task.result() for task in tasks)]
-        reduce_from = time.monotonic()
+    def _run(self, question: _Question, sides: Mapping[str, Sequence[Side]]) -> dict[str, Any]:
+        if question.stages is None:
+            wanted = [(question, side) for one in sides.values() for side in one]
+            answered = self._read_all(wanted)
+            reduce_from = time.monotonic()
+            result = engine.merge(answered[0].plan, [part for side in answered for part in side.parts])
+        else:
+            work = StagesWork(question.stages, sides, question.options)
+            wanted = [(replace(question, sql=sql, rows=MOST_ROWS), side) for sql, one in work.reads() for side in one]
+            answered = self._read_all(wanted)
+            reduce_from = time.monotonic()
+            result = work.finish([(a.plan, a.parts) for a in answered], question.deadline)
         parts = [part for side in answered for part in side.parts]
-        result = engine.merge(answered[0].plan, parts)
         now = time.monotonic()
         return engine.broker_response(
             result,
@@ -228,8 +252,13 @@ class Broker:
             reduce_time_ms=round((now - reduce_from) * 1000),
             request_id=question.request_id,
             broker_id=self.broker_id,
-            tables_queried=[sides[0].routing.table.raw],
+            tables_queried=sorted({side.routing.table.raw for one in sides.values() for side in one}),
         )
+
+    def _read_all(self, wanted: Sequence[tuple[_Question, Side]]) -> list[_Answered]:
+        """At once; the first on this very thread."""
+        tasks = [self._pool.submit(self._read, question, side) for question, side in wanted[1:]]
+        return [self._read(*wanted[0]), *(task.result() for task in tasks)]
 
     def _read(self, question: _Question, side: Side) -> _Answered:
         """One table's parts, whole, from one snapshot."""
@@ -240,17 +269,11 @@ class Broker:
                 f"Table '{routing.table}' has no schema '{routing.table.raw}'.",
                 is_outdated=True,
             )
-        plan = engine.plan_query(question.sql, routing.schema, options=question.options, time_filter=side.time_filter)
+        plan = engine.plan_query(
+            question.sql, routing.schema, options=question.options, time_filter=side.time_filter, rows=question.rows
+        )
         replicas = self._replicas(question, routing)
-        request = {
-            "sql": question.sql,
-            "table": routing.table.typed,
-            "requestId": question.request_id,
-            "schemaVersion": routing.schema_version,
-            "schema": routing.schema.body,
-            "options": dict(question.options),
-            **({"timeFilter": side.time_filter.to_json()} if side.time_filter else {}),
-        }
+        request = _request(question, side, routing.schema)
         least = self._progress.least(routing)
         strict = is_strict(routing)
         if strict:
@@ -313,6 +336,20 @@ class Broker:
         self._follower.acknowledge_all()
 
 
+def _request(question: _Question, side: Side, schema: Schema) -> dict[str, Any]:
+    """What every server of a table is asked, but for the segments."""
+    return {
+        "sql": question.sql,
+        "table": side.routing.table.typed,
+        "requestId": question.request_id,
+        "schemaVersion": side.routing.schema_version,
+        "schema": schema.body,
+        "options": dict(question.options),
+        **({"timeFilter": side.time_filter.to_json()} if side.time_filter else {}),
+        **({"rows": question.rows} if question.rows is not None else {}),
+    }
+
+
 def _check_whole(gathered: Gathered, routing: Routing) -> None:
     """Raises unless every segment was answered for."""
     if not gathered.lost:
@@ -333,9 +370,9 @@ def _check_whole(gathered: Gathered, routing: Routing) -> None:
     )
 
 
-def _timeout_ms(sql: str, options: Mapping[str, str] | None) -> int:
-    """``timeoutMs`` of the options, or of the text, or the default."""
-    text = (options or {}).get("timeoutMs") or parse_select(sql).options.get("timeoutMs") or str(DEFAULT_TIMEOUT_MS)
+def _timeout_ms(options: Mapping[str, str]) -> int:
+    """``timeoutMs`` of the options, or the default."""
+    text = options.get("timeoutMs") or str(DEFAULT_TIMEOUT_MS)
     timeout_ms = whole_number(text)
     if not timeout_ms:
         raise QueryRejected(f"timeoutMs must be a whole number above 0, not '{text[:40]}'.")

@@ -84,17 +84,23 @@ class QueryPlan:
 
 
 def plan_query(
-    sql: str, schema: Schema, *, options: Mapping[str, str] | None = None, time_filter: TimeFilter | None = None
+    sql: str,
+    schema: Schema,
+    *,
+    options: Mapping[str, str] | None = None,
+    time_filter: TimeFilter | None = None,
+    rows: int | None = None,
 ) -> QueryPlan:
     """Plan one query; raises QueryRejected with Pinot's error code.
 
     ``options`` go before those in the text; ``now`` (milliseconds) makes now() and ago() the same on the broker and all
-    servers. ``time_filter`` is one side's share of a hybrid table, in addition to the query's own WHERE.
+    servers. ``time_filter`` is one side's share of a hybrid table, in addition to the query's own WHERE. ``rows``: so
+    many at most instead of the query's LIMIT.
     """
     statement = parse_select(sql)
     merged = {**statement.options, **(options or {})}
     try:
-        return _Planner(statement, schema, _now_ms(merged.get("now", "")), merged).plan(time_filter)
+        return _Planner(statement, schema, _now_ms(merged.get("now", "")), merged).plan(time_filter, rows)
     except RecursionError as error:
         raise QueryRejected("The query is nested too deeply.", error_code=SQL_PARSING) from error
 
@@ -178,13 +184,13 @@ class _Planner:
         ]
         self.aliases = {alias: node for node, alias in self.items if alias}
 
-    def plan(self, time_filter: TimeFilter | None) -> QueryPlan:
+    def plan(self, time_filter: TimeFilter | None, rows: int | None) -> QueryPlan:
         where = self.tree.args.get("where")
         conditions = [self.row.predicate(where.this).sql] if where else []
         if time_filter is not None:
             conditions.append(self.row.predicate(_comparison(time_filter)).sql)
         filtered = " AND ".join(f"({c})" for c in conditions) if len(conditions) > 1 else next(iter(conditions), None)
-        limit, offset = self._limit()
+        limit, offset = self._limit() if rows is None else (rows, 0)
         shape = self._shape()
         written = [e.sql for part in ("keys", "select", "order") for e in shape[part]]
         check_written([*written, *map(str, shape["parts"]), filtered or "", shape["having"] or ""])

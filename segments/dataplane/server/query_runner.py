@@ -74,7 +74,9 @@ class QueryRunner:
         )
         if schema is None:
             return Refusal(409, {"missing": [], "needsSchema": True})
-        plan = engine.plan_query(request.sql, schema, options=request.options or {}, time_filter=request.filter)
+        plan = engine.plan_query(
+            request.sql, schema, options=request.options or {}, time_filter=request.filter, rows=request.rows
+        )
         masks = {} if shows_all_rows(plan.options) else found.masks
         rows = [
             engine.SegmentRows(

@@ -29,10 +29,12 @@ def require_query_rights(user: Any, cluster: str, sql: str, options: Mapping[str
 
 
 def _own(sql: str) -> list[str]:
-    from segments.dataplane.query import QueryRejected, table_of  # heavy; only processes that answer queries need it
+    # heavy: DuckDB and the SQL parser, which only a process that answers queries needs
+    from segments.dataplane.query import QueryRejected
+    from segments.dataplane.query.multistage import tables_read
 
     try:
-        return [table_of(sql)]
+        return tables_read(sql)
     except QueryRejected:
         return []
 

@@ -174,6 +174,13 @@ def test_checking_a_config_takes_the_right_to_read_its_table(ann: Client) -> Non
         ("select 1 from t.hidden", 403),
         ("set a=1; select * from hidden", 403), ("select * from hidden option(a=1)", 403),
         ("/* t */ select * from hidden -- t", 403),
+        ("select * from t a join hidden b on a.n = b.n", 403),
+        ("with t as (select * from hidden) select * from t", 403),
+        ("with hidden as (select * from t) select * from hidden", 200),
+        ("select * from t where n in (select n from \"hidden_OFFLINE\")", 403),
+        ("select (select max(n) from hidden) from t", 403),
+        ("select 1 from t union all select 1 from default.hidden", 403),
+        ("select * from t a join t b on a.n = b.n", 200),
     ],
 )  # fmt: skip
 def test_a_query_takes_the_right_for_its_table_on_every_way_in(

@@ -12,6 +12,7 @@ from segments.dataplane.query.sql.plan_size import MAX_BRACKETS
 from segments.dataplane.query.sql.tokens import read_tokens
 from segments.expressions.query_errors import QueryRejected
 from segments.expressions.sql import MAX_DEPTH, MAX_SQL_LENGTH, MAX_TOKENS
+from tests.query.multistage.tables import plan as plan_of_stages
 from tests.query.samples import SCHEMA
 from tests.security.growth.timing import grows_at_most_linearly, repeated, seconds, takes_less_than
 
@@ -209,3 +210,24 @@ def test_a_malformed_set_is_shown_how_to_write_it(sql: str) -> None:
 
 def _parse(sql: str) -> object:
     return parse_select(sql)
+
+
+_STAGES = {
+    "conditions": lambda n: "select a.k from t a join u b on a.k = b.k where " + " and ".join(["a.n > 1"] * n),
+    "parts of WITH": lambda n: (
+        f"with {', '.join(f'c{i} as (select k from t)' for i in range(n))} select * from c0"
+    ),
+    "windows": lambda n: f"select {', '.join(['sum(n) over (partition by v order by k)'] * n)} from t",
+    "columns of USING": lambda n: f"select k from t join u using ({', '.join(['k'] * n)})",
+    "having": lambda n: "select count(*) from t a, u b having " + " and ".join(["count(*) > 1"] * n),
+    "doubling stars": lambda n: (
+        "with c0 as (select * from t)"
+        + "".join(f", c{i} as (select x.*, y.* from c{i - 1} x, c{i - 1} y)" for i in range(1, n))
+        + f" select * from c{n - 1}"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(_STAGES))
+def test_planning_a_query_of_several_stages_takes_time_that_grows_with_its_text(name: str) -> None:
+    assert grows_at_most_linearly(plan_of_stages, _STAGES[name], 200) == ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import Final, Protocol
 
 from sqlglot import exp
 
@@ -113,10 +113,18 @@ class Columns:
         return alike[0]
 
 
+class ResolvesColumns(Protocol):
+    """Knows what the names of columns mean."""
+
+    def resolve(self, node: exp.Column) -> Expr:
+        """A column as an expression. Raises QueryRejected (710) naming a column that does not exist."""
+        ...
+
+
 class Compiler:
     """Compiles expressions over rows; ``PostCompiler`` changes what columns and aggregations mean."""
 
-    def __init__(self, columns: Columns, now: int) -> None:
+    def __init__(self, columns: ResolvesColumns, now: int) -> None:
         self.columns = columns
         self.now = now
         self.size = PlanSize()

@@ -47,6 +47,14 @@ _SUPPORTED: Final = frozenset(
 )
 
 
+class NeedsStages(QueryRejected):
+    """Joins, subqueries, WITH, unions, windows: one pass over one table does not answer it, ``multistage`` does."""
+
+
+#: Parts of a SELECT that only queries of several stages have.
+_OF_STAGES: Final = frozenset({"with_", "joins"})
+
+
 @dataclass(frozen=True)
 class Statement:
     """A checked single-table SELECT: ``table`` without quotes and database prefix; ``options`` from SET and OPTION."""
@@ -103,7 +111,7 @@ def _parse_one(query: QueryText) -> exp.Select:
         )
     tree = found[0]
     if isinstance(tree, exp.SetOperation):
-        raise QueryRejected(f"{type(tree).__name__.upper()} is not supported.", error_code=SQL_PARSING, remedy=_REMEDY)
+        raise NeedsStages(f"{type(tree).__name__.upper()} is not supported.", error_code=SQL_PARSING, remedy=_REMEDY)
     if not isinstance(tree, exp.Select):
         raise QueryRejected(f"{tree.key.upper()} is not supported.", error_code=SQL_PARSING, remedy=_REMEDY)
     return tree
@@ -113,11 +121,12 @@ def _check_parts(select: exp.Select) -> None:
     for part, value in select.args.items():
         if value and part not in _SUPPORTED:
             name = _UNSUPPORTED.get(part, part.strip("_").upper())
-            raise QueryRejected(f"{name} is not supported.", error_code=SQL_PARSING, remedy=_REMEDY)
+            refusal = NeedsStages if part in _OF_STAGES else QueryRejected
+            raise refusal(f"{name} is not supported.", error_code=SQL_PARSING, remedy=_REMEDY)
     if any(node is not select for node in select.find_all(exp.Query)):
-        raise QueryRejected("Subqueries are not supported.", error_code=SQL_PARSING, remedy=_REMEDY)
+        raise NeedsStages("Subqueries are not supported.", error_code=SQL_PARSING, remedy=_REMEDY)
     if select.find(exp.Window):
-        raise QueryRejected("Window functions (OVER) are not supported.", error_code=SQL_PARSING, remedy=_REMEDY)
+        raise NeedsStages("Window functions (OVER) are not supported.", error_code=SQL_PARSING, remedy=_REMEDY)
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on") is not None:
         raise QueryRejected("DISTINCT ON is not supported.", error_code=SQL_PARSING)

@@ -6,7 +6,7 @@ that make longer texts multiply and add. What can become longer than the limit i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from sqlglot import exp
@@ -18,7 +18,7 @@ from segments.expressions.query_errors import QUERY_VALIDATION, QueryRejected
 #: Characters of one made text; and those that a value of a column counts as, which is Pinot's own maximum unless a
 #: schema says otherwise.
 MAX_TEXT: Final = 64 << 10
-_COLUMN: Final = 512
+COLUMN_TEXT: Final = 512
 #: Of the select's parts those that may name an alias.
 _AFTER_SELECT: Final = ("group", "having", "order")
 
@@ -30,10 +30,20 @@ def check_growth(select: exp.Select) -> None:
     aliases = {item.alias: item.this for item in select.expressions if isinstance(item, exp.Alias)}
     for item in (*select.expressions, select.args.get("where")):
         if item is not None:
-            _longest(item, {})
+            longest_text(item, _of_columns({}))
     for part in _AFTER_SELECT:
         if select.args.get(part) is not None:
-            _longest(select.args[part], aliases)
+            longest_text(select.args[part], _of_columns(aliases))
+
+
+def _of_columns(aliases: Mapping[str, exp.Expression]) -> Callable[[exp.Expression], int | None]:
+    def length(node: exp.Expression) -> int | None:
+        if not isinstance(node, exp.Column):
+            return None
+        stands_for = None if node.table else aliases.get(node.name)
+        return longest_text(stands_for, _of_columns({})) if stands_for is not None else COLUMN_TEXT
+
+    return length
 
 
 def _growth(node: exp.Expression) -> str | None:
@@ -43,16 +53,18 @@ def _growth(node: exp.Expression) -> str | None:
     return function.grows if function else None
 
 
-def _longest(node: exp.Expression, aliases: Mapping[str, exp.Expression]) -> int:
-    """Characters of the longest text that the expression can make; of conditions and the like, of the
-    longest inside.
+def longest_text(node: exp.Expression, known: Callable[[exp.Expression], int | None]) -> int:
+    """Characters of the longest text that the expression can make; of conditions and the like, of the longest inside.
+    ``known`` gives those of columns, None for what is none. Raises QueryRejected above ``MAX_TEXT``.
     """
     if isinstance(node, exp.Literal):
         return len(str(node.this))
-    if isinstance(node, exp.Column):
-        stands_for = None if node.table else aliases.get(node.name)
-        return _longest(stands_for, {}) if stands_for is not None else _COLUMN
-    inner = [_longest(child, aliases) for child in node.iter_expressions()]
+    given = known(node)
+    if given is not None:
+        return given
+    if not any(_growth(part) for part in node.find_all(exp.DPipe, exp.Anonymous)):
+        return _longest_leaf(node, known)
+    inner = [longest_text(child, known) for child in node.iter_expressions()]
     growth = _growth(node)
     if growth is None:
         return max(inner, default=0)
@@ -67,6 +79,18 @@ def _longest(node: exp.Expression, aliases: Mapping[str, exp.Expression]) -> int
             remedy="Nest replace() and concat() less, or replace by shorter texts.",
         )
     return found
+
+
+def _longest_leaf(node: exp.Expression, known: Callable[[exp.Expression], int | None]) -> int:
+    """Of an expression that makes no text longer; walked in a loop, because chains of conditions are deep."""
+    longest, left = 0, list(node.iter_expressions())
+    while left:
+        part = left.pop()
+        given = len(str(part.this)) if isinstance(part, exp.Literal) else known(part)
+        longest = max(longest, given or 0)
+        if given is None:
+            left += part.iter_expressions()
+    return longest
 
 
 def _shortest(node: exp.Expression) -> int:
