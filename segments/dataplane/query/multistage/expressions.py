@@ -90,7 +90,7 @@ class RowCompiler(Compiler):
         return self
 
     def note_length(self, node: exp.Expression, longest: int) -> None:
-        """A part that ``longest_text`` can not look into."""
+        """A part whose inside ``longest_text`` does not know."""
         self._lengths[id(node)] = node, longest
 
     def _length(self, node: exp.Expression) -> int | None:

@@ -16,6 +16,7 @@ from segments.dataplane.query.multistage.scope import DerivedRelation, Field, Sc
 from segments.dataplane.query.multistage.windows import ordering, typed
 from segments.dataplane.query.sql.compiler import check_parts
 from segments.dataplane.query.sql.plan_size import PlanSize
+from segments.domain.formats.plural import counted
 from segments.domain.formats.whole_number import whole_number
 from segments.expressions.duckdb import functions
 from segments.expressions.duckdb.compiled import Expr
@@ -41,7 +42,7 @@ class Made:
         """As an item of FROM; ``columns`` are names that the alias gives."""
         if columns and len(columns) != len(self.select):
             raise QueryRejected(
-                f"'{alias[:80]}' names {len(columns)} columns of a query with {len(self.select)}.",
+                f"'{alias[:80]}' names {counted(len(columns), 'column')} of a query with {len(self.select)}.",
                 error_code=SQL_PARSING,
             )
         named = zip(columns or self.names, self.select, self.longest, strict=True)
