@@ -68,7 +68,7 @@ def group_counting(
 
 def _over(function: str, column: Any, masks: ManyMasks) -> Any:
     """One value; null when no row counts."""
-    if function == "sum" and masks.count:
+    if function == "sum" and masks.count and not masks.lies_together:
         total = _weighed(column, masks)
         if np.isfinite(total):
             return pa.scalar(total, pa.float64())
@@ -76,7 +76,7 @@ def _over(function: str, column: Any, masks: ManyMasks) -> Any:
         extreme = _extreme(function, column, masks)
         if np.isfinite(extreme):
             return pa.scalar(extreme, pa.float64())
-    few = masks.count < _FEW * len(masks.flags)
+    few = masks.count < _FEW * len(masks.flags) and not masks.lies_together
     return _WHOLE[function](column.filter(pa.array(masks.flags)) if few else masks.nulled(column))
 
 

@@ -14,6 +14,8 @@ Flags = NDArray[np.bool_]
 
 #: Rows that are read at first when some are wanted.
 _SHORTEST: Final = 1_024
+#: Rows of a run, on average, from which on Arrow passes over bits faster than flags are multiplied.
+_LONG_RUN: Final = 40
 
 
 class RowMask:
@@ -34,6 +36,12 @@ class RowMask:
     def begins(self) -> int:
         """The first row that counts; 0 when none does."""
         return int(self.flags.argmax()) if len(self) else 0
+
+    @cached_property
+    def lies_together(self) -> bool:
+        """Do rows that count, and those that do not, mostly lie next to their like?"""
+        changes = int(np.count_nonzero(self.flags[1:] != self.flags[:-1]))
+        return changes * _LONG_RUN <= len(self)
 
     @property
     def ones(self) -> Any:
@@ -66,6 +74,7 @@ class ManyMasks:
         flags = [np.ones(size, np.bool_) if m is None else m.flags for m, size in zip(masks, sizes, strict=True)]
         self.flags: Flags = flags[0] if len(flags) == 1 else np.concatenate([np.zeros(0, np.bool_), *flags])
         self.count = sum(size if m is None else m.count for m, size in zip(masks, sizes, strict=True))
+        self.lies_together = all(m is None or m.lies_together for m in masks)
         self._bits: dict[tuple[int, int], Any] = {}
 
     def nulled(self, column: Any) -> Any:
