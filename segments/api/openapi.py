@@ -12,18 +12,20 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
+from rest_framework.parsers import MultiPartParser
 
 from segments.domain.access.cluster_signature import SCHEME
 from segments.domain.formats.json_model import json_schema_of
 
 _WORD: Final = re.compile(r"[^A-Za-z0-9]+")
 #: What an answer is; "json" is any JSON value, "file" any bytes.
-AnswerKind = Literal["object", "list", "json", "text", "file", "empty"]
+AnswerKind = Literal["object", "list", "json", "text", "csv", "file", "empty"]
 _ANSWERS: Final[dict[str, tuple[str, Any]]] = {
     "object": ("application/json", {"type": "object", "additionalProperties": {}}),
     "list": ("application/json", {"type": "array", "items": {}}),
     "json": ("application/json", {}),
     "text": ("text/plain", {"type": "string"}),
+    "csv": ("text/csv", {"type": "string"}),
     "file": ("application/octet-stream", {"type": "string", "format": "binary"}),
 }
 _REF: Final = "#/components/schemas/{name}"
@@ -55,16 +57,16 @@ class PinotSchema(AutoSchema):
     """A view's ``parameters`` names its query parameters, ``bodies`` the models of bodies, ``answers`` its answers,
     each per method.
 
-    A body without a model is any JSON, an answer that is not named 200 with a JSON object.
+    A method without a model takes no JSON, an answer that is not named is 200 with a JSON object.
     """
 
     def get_request_serializer(self) -> Any:
-        """The model of the body, or any JSON where the method takes one."""
+        """The model of the body; the parts of a form where the view takes one; None without a body."""
         if self.method not in ("POST", "PUT", "PATCH"):
             return None
         model = getattr(self.view, "bodies", {}).get(self.method)
         if model is None:
-            return OpenApiTypes.OBJECT
+            return OpenApiTypes.OBJECT if self.view.parser_classes == (MultiPartParser,) else None
         _models.add(model)
         [schema], _ = msgspec.json.schema_components([model], schema_hook=json_schema_of, ref_template=_REF)
         return {"application/json": schema}

@@ -37,6 +37,7 @@ class PushesView(ApiView):
     """List pushes, newest first; start one."""
 
     answers = {"GET": {200: "object"}, "POST": {201: "object"}}
+    bodies = {"POST": PushBody}
     rights: ClassVar[dict[str, Right]] = {"POST": "operate"}
     reading = "filtered"
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -116,6 +117,8 @@ class PushReportView(ApiView):
 
 class PushReportCsvView(PushReportView):
     """The same as CSV."""
+
+    answers = {"GET": {200: "csv"}}
 
     def get(self, request: Request, push_id: str, **_: Any) -> Response:
         """One line for each finding; texts that a spreadsheet would run have an apostrophe before them."""

@@ -240,7 +240,7 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
 }
 _DOCUMENT: Final = {
     "PREPROCESSING_HOOKS": ["segments.api.openapi.own_paths"],
-    "POSTPROCESSING_HOOKS": ["segments.api.openapi.with_refusals"],
+    "POSTPROCESSING_HOOKS": ["segments.api.openapi.with_refusals", "segments.api.documentation.operations.described"],
 }
 #: Paths of the whole installation.
 OF_THE_INSTALLATION: Final = (

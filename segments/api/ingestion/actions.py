@@ -24,6 +24,7 @@ _NAMES: Final = {"to_read": "toRead", "rows_may_duplicate": "rowsMayDuplicate"}
 class Trigger(OfATable):
     """Begin a session, or the next run of the one that is open."""
 
+    answers = {"POST": {200: "object", 202: "object"}}
     rights: ClassVar[dict[str, Right]] = {"POST": "operate"}
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {"POST": ("force", "overrideStop")}
 
@@ -83,6 +84,7 @@ class _OfASession(OfATable):
 class Retry(_OfASession):
     """Read failed files again."""
 
+    answers = {"POST": {200: "object", 202: "object"}}
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {"POST": ("overrideStop",)}
 
     def post(self, request: Request, table: str, session: str) -> Response:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -18,6 +20,7 @@ from segments.services.tables import tables
 class TableChecks(ApiView):
     """What a new snapshot of a table must fulfil before queries see it."""
 
+    bodies = {"PUT": dict[str, Any]}
     rights = {"PUT": "administer"}
     parameters = {"GET": ("type",), "PUT": ("type",)}
 

@@ -1,0 +1,1 @@
+"""Shapes of answers, for the OpenAPI document and the clients that are generated from it."""

@@ -1,0 +1,48 @@
+"""Which operations answer in which shape, by method and path. Where there are two shapes, the second is that of a dry
+run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from segments.api.documentation.answers import replacement, work
+
+_ENTRY: Final = "/api/v1/lineage/{table}/{entry}"
+
+#: {operation: models of its answer}
+ANSWERS: Final[Mapping[str, tuple[Any, ...]]] = {
+    "GET /tables": (work.TableNames,),
+    "POST /tables": (work.TableChanged,),
+    "PUT /tables/{table}": (work.TableChanged,),
+    "DELETE /tables/{table}": (work.Status,),
+    "GET /tables/{table}/state": (work.TableState,),
+    "PUT /tables/{table}/state": (work.Status,),
+    "POST /segments/{table}/startReplaceSegments": (replacement.StartedReplacement,),
+    "GET /api/v1/tables/{table}/lineage/{entry}/preview": (replacement.RevertPreview,),
+    "GET /api/v1/lineage/{table}/rollback": (replacement.RollbackPreview,),
+    "POST /api/v1/lineage/{table}/rollback": (replacement.RollbackDone, replacement.RollbackPreview),
+    f"GET {_ENTRY}/undo": (replacement.UndoPreview,),
+    f"POST {_ENTRY}/undo": (replacement.UndoDone, replacement.UndoPreview),
+    f"GET {_ENTRY}/checks": (replacement.CheckReport,),
+    f"POST {_ENTRY}/checks": (replacement.CheckReport,),
+    f"POST {_ENTRY}/pin": (replacement.Pin,),
+    f"DELETE {_ENTRY}/pin": (replacement.Pin,),
+    f"POST {_ENTRY}/heartbeat": (replacement.Heartbeat,),
+    f"POST {_ENTRY}/end": (replacement.EndJob,),
+    "GET /api/v1/jobs/{job}": (replacement.EndJob,),
+    "POST /api/v1/jobs/{job}/cancel": (replacement.EndJob,),
+    "DELETE /api/v1/jobs/{job}": (replacement.EndJob,),
+    "GET /api/v1/pushes": (work.Pushes,),
+    "POST /api/v1/pushes": (work.Push,),
+    "GET /api/v1/pushes/{push_id}": (work.PushDetails,),
+    "POST /api/v1/pushes/{push_id}/cancel": (work.Push,),
+    "POST /api/v1/pushes/{push_id}/finish": (work.Push,),
+    "POST /tables/{table}/pauseConsumption": (work.PauseStatus,),
+    "POST /tables/{table}/resumeConsumption": (work.PauseStatus,),
+    "GET /tables/{table}/pauseStatus": (work.PauseStatus,),
+    "GET /query/sql": (work.QueryAnswer,),
+    "POST /query/sql": (work.QueryAnswer,),
+    "GET /api/v1/audit": (work.AuditEvents,),
+}
