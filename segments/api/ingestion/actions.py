@@ -107,6 +107,7 @@ class Cancel(_OfASession):
 class Finish(_OfASession):
     """Finish a session whose switch the table's checks refused."""
 
+    answers = {"POST": {202: "object"}}
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {"POST": ("overrideChecks",)}
 
     def post(self, request: Request, table: str, session: str) -> Response:
