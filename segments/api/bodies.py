@@ -202,6 +202,12 @@ class ClusterBody(Model, forbid_unknown_fields=True):
     tls_insecure: bool | None = None
 
 
+class AssignBody(Model, forbid_unknown_fields=True):
+    """Who takes care of a finding: the name with which they sign in; empty: nobody."""
+
+    person: str
+
+
 class SnoozeBody(Model, forbid_unknown_fields=True):
     """Until when nobody is to be notified of a finding: a length, as in 8h, or a time of ISO 8601."""
 

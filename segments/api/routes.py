@@ -209,6 +209,7 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
         Route("api/v1/audit", audit.AuditTrail),
         Route("api/v1/tables/<str:table>/findings", findings.TableFindings),
         Route("api/v1/tables/<str:table>/findings/<int:finding>/fix", findings.FixFinding),
+        Route("api/v1/tables/<str:table>/findings/<int:finding>/assign", findings.AssignFinding),
         Route("api/v1/tables/<str:table>/findings/<int:finding>/snooze", findings.SnoozeFinding),
         Route("api/v1/lineage/<str:table>/rollback", lineage.Rollback),
         Route("api/v1/lineage/<str:table>/rollback/current", lineage.RollbackUnderWay),

@@ -41,6 +41,7 @@ class Finding(models.Model):
     first_seen = models.DateTimeField(auto_now_add=True)
     last_seen = models.DateTimeField(auto_now=True)
     closed_at = models.DateTimeField(null=True, blank=True)
+    assignee = models.CharField(max_length=150, blank=True, default="", help_text="Who takes care of it")
     #: Whether alerts about its opening and its closing were put on their way.
     open_notified = models.BooleanField(default=False)
     close_notified = models.BooleanField(default=False)
@@ -48,6 +49,9 @@ class Finding(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["cluster", "table_name", "closed_at"]),
+            models.Index(
+                fields=["cluster", "severity"], name="finding_open", condition=models.Q(closed_at__isnull=True)
+            ),
             models.Index(fields=["id"], name="finding_open_unnotified", condition=models.Q(open_notified=False)),
             models.Index(
                 fields=["id"],

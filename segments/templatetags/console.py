@@ -11,7 +11,9 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from segments.console.cluster_address import cluster_of
 from segments.console.presenters.badges import Mark, mark
+from segments.console.presenters.bell import Bell
 from segments.console.presenters.clusters import ClusterFrame
 from segments.console.presenters.clusters import cluster_frame as frame_of
 from segments.console.unavailable_operations import (
@@ -23,6 +25,7 @@ from segments.console.unavailable_operations import (
 )
 from segments.domain.pinot.version import parse_version
 from segments.services.core.page_addresses import address_in, default_cluster
+from segments.services.upkeep.inbox import waiting
 
 register = template.Library()
 
@@ -52,6 +55,13 @@ def cluster_frame(context: Any) -> ClusterFrame:
         request.cluster_frame = frame_of(request)
     found: ClusterFrame = request.cluster_frame
     return found
+
+
+@register.simple_tag(takes_context=True)
+def waiting_findings(context: Any) -> Bell:
+    """The number at the bell, counted once a page."""
+    request = context["request"]
+    return Bell(waiting(request.user, cluster_of(request)))
 
 
 @register.simple_tag

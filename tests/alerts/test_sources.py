@@ -16,14 +16,14 @@ from segments.domain.jobs.workers.pools import PASSES, REPAIRS
 from segments.domain.jobs.workers.state import PoolState
 from segments.domain.upkeep.findings import Found, is_of_validation
 from segments.errors import Unavailable
-from segments.models import Cluster, Finding, Push, Table
+from segments.models import Cluster, Finding, IngestionSession, Push, Table
 from segments.services.alerts import sources
 from segments.services.alerts.sources import Watched
 from segments.services.core.context import SYSTEM
 from segments.services.upkeep import passes
 from segments.services.upkeep.periodic import TablePass
 from segments.services.upkeep.validation import keep_findings
-from tests.factories import CLUSTER
+from tests.factories import CLUSTER, make_session, make_table
 from tests.services.world import TABLE, World
 
 pytestmark = pytest.mark.django_db
@@ -152,3 +152,35 @@ def test_findings_of_others_are_not_closed_by_the_validation_pass() -> None:
     keep_findings(CLUSTER, "t_OFFLINE", [Found("push-failed", "p", "error", "It failed.")], owns=lambda code: True)
     keep_findings(CLUSTER, "t_OFFLINE", [], owns=is_of_validation)
     assert open_findings() == [("t_OFFLINE", "push-failed")]
+
+
+def test_a_session_that_failed_is_a_finding_until_a_later_one_begins(cluster: Cluster) -> None:
+    table = make_table("flights_OFFLINE", cluster=cluster)
+    failed = make_session(table, "first", state="IN_PROGRESS", files_failed=2, files_total=5, error="Bad row.")
+    look()
+    found = Finding.objects.get(code=sources.SESSION_FAILED)
+    assert (found.subject, found.severity) == ("first", "warning")
+    assert "2 of 5 files failed; the next trigger reads them again: Bad row." in found.message
+    IngestionSession.objects.filter(pk=failed.pk).update(end_reason="RETRIES_EXHAUSTED", max_retries=3)
+    look()
+    found.refresh_from_db()
+    assert (found.severity, "its 3 retries are used up" in found.message) == ("error", True)
+    make_session(table, "second", state="IN_PROGRESS", started_at=failed.started_at + timedelta(minutes=1), task="run")
+    look()
+    assert open_findings() == []
+
+
+def test_a_pause_by_a_full_disk_is_a_finding(cluster: Cluster) -> None:
+    pause = {
+        "paused": True,
+        "reasonCode": "RESOURCE_UTILIZATION_LIMIT_EXCEEDED",
+        "comment": "Disk of Server_1 is full.",
+    }
+    table = make_table("r_REALTIME", type="REALTIME", raw_name="r", cluster=cluster, pause=pause)
+    look()
+    assert open_findings() == [("r_REALTIME", "pause-pressure")]
+    assert "Its disk is full." in Finding.objects.get().message
+    table.pause = {}
+    table.save()
+    look()
+    assert open_findings() == []

@@ -83,3 +83,15 @@ def test_findings_of_the_installation_have_a_way_on(admin: Client) -> None:
     assert "Worker does not work" in text
     assert "the installation" in text
     assert 'href="/console/servers/"' in text
+
+
+def test_a_test_by_mail_is_sent_and_on_record(admin: Client, settings: Any, mailoutbox: list[Any]) -> None:
+    assert "Send a test" not in admin.get(PAGE).content.decode()
+    refused = admin.post(f"{PAGE}mail/test/")
+    assert "Mail is off." in refused.content.decode()
+    settings.ALERT_MAIL_TO = ["ops@example.org"]
+    assert "test-mail" in admin.get(PAGE).content.decode()
+    shown = admin.post(f"{PAGE}mail/test/", follow=True).content.decode()
+    assert "The mail server took the test for ops@example.org." in shown
+    assert [m.to for m in mailoutbox] == [["ops@example.org"]]
+    assert AuditEvent.objects.get(action="testMail").target == "ops@example.org"

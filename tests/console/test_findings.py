@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -16,13 +17,14 @@ from pytest_django import DjangoAssertNumQueries
 
 from segments import wiring
 from segments.mirror.cluster_follower import ClusterFollower
-from segments.models import Cluster, Finding, PassRun
+from segments.models import AuditEvent, Cluster, Finding, FindingSnooze, PassRun
 from segments.services.realtime.realtime_validation import repair_consumption
-from tests.console.conftest import logged_in
+from tests.console.conftest import TYPED, logged_in
 from tests.console.test_tables import FRAME
 from tests.factories import CLUSTER, make_finding, make_run
 from tests.services.realtime_world import TABLE as REALTIME_TABLE
 from tests.services.realtime_world import RealtimeWorld
+from tests.services.world import World
 
 PAGE = "/console/findings/"
 SEGMENT = "r__0__3__20240101T0000Z"
@@ -165,3 +167,49 @@ def test_a_snooze_is_seen_with_reason_and_end_and_can_be_lifted(realtime: Realti
     assert operator.post(f"{address}/lift/", {"reason": "done"}).status_code == 302
     assert "Snoozed by" not in rows(operator)
     assert rows(operator, closed="snoozed") == ""
+
+
+def test_each_kind_leads_to_the_page_that_mends_it(operator: Client) -> None:
+    make_finding(code="push-blocked", subject="5b1c1de8-0000-4000-8000-000000000001", severity="error")
+    make_finding(code="push-failed", subject="5b1c1de8-0000-4000-8000-000000000002", severity="error")
+    make_finding(code="session-failed", subject="cp_1_0a0b0c0d")
+    make_finding(code="pause-pressure", subject="", table_name="r_REALTIME")
+    make_finding(code="stale-push", subject="entry-7")
+    make_finding(code="few-servers", subject="")
+    text = rows(operator)
+    for address in (
+        "/console/pushes/5b1c1de8-0000-4000-8000-000000000001/", "?again=5b1c1de8-0000-4000-8000-000000000002",
+        "/ingestion/sessions/cp_1_0a0b0c0d/retry/", "/r_REALTIME/consumption/resume/", "/lineage/entry-7/rollback/",
+    ):  # fmt: skip
+        assert f'{address}">' in text
+    assert text.count('id="fix-') == 5
+
+
+def test_a_finding_is_assigned_to_who_may_read_its_table_and_found_by_name(world: World, operator: Client) -> None:
+    ClusterFollower(world.memory, Cluster.objects.get_or_create(name=CLUSTER)[0]).sync_all()
+    finding = make_finding(table_name=TYPED)
+    address = f"/console/tables/{TYPED}/findings/{finding.pk}/assign/"
+    assert 'value="olga"' in operator.get(address).content.decode()
+    nobody = operator.post(address, {"person": "nemo", "reason": "x"})
+    assert nobody.status_code == 400
+    assert "Nobody named" in nobody.content.decode()
+    assert operator.post(address, {"person": "olga", "reason": "ticket 7"}).status_code == 302
+    assert "olga takes care of it." in rows(operator, who="me")
+    assert rows(operator, who="nobody") == ""
+    event = AuditEvent.objects.get(action="assignFinding", outcome="done")
+    assert (event.reason, event.detail["before"], event.detail["after"]) == ("ticket 7", "", "olga")
+
+
+def test_the_bell_counts_what_waits_of_tables_that_the_person_may_read(viewer: Client, settings: Any) -> None:
+    assert "nothing waits" in viewer.get(PAGE).content.decode()
+    for number in range(3):
+        make_finding(subject=f"s{number}")
+    make_finding(subject="closed", closed_at=timezone.now())
+    snoozed = make_finding(subject="snoozed")
+    FindingSnooze.objects.create(
+        cluster=CLUSTER, table_name=snoozed.table_name, code=snoozed.code, subject="snoozed", actor="olga",
+        until=timezone.now() + timedelta(hours=1), reason="known",
+    )  # fmt: skip
+    assert "Inbox: 3 waiting" in viewer.get(PAGE).content.decode()
+    settings.READ_BY_GRANT = True
+    assert "nothing waits" in viewer.get("/console/tokens/").content.decode()

@@ -1,4 +1,4 @@
-"""/api/v1/tables/{table}/findings: what is wrong with a table, Fix it with a dry run, and snooze."""
+"""/api/v1/tables/{table}/findings: what is wrong with a table, Fix it with a dry run, assign, and snooze."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from segments.api.base import ApiView, bool_param, text_param
-from segments.api.bodies import SnoozeBody, read_body
+from segments.api.bodies import AssignBody, SnoozeBody, read_body
 from segments.domain.tables.table_config import parse_period
 from segments.errors import InvalidInput
 from segments.names import OFFLINE, TableName, shown, split_table_name
 from segments.services.tables import tables
-from segments.services.upkeep import snooze
+from segments.services.upkeep import inbox, snooze
 from segments.services.upkeep.finding_fixes import find_finding, findings_json, fix, fix_json, plan_fix
 
 
@@ -51,6 +51,21 @@ class FixFinding(ApiView):
         if bool_param(request, "dryRun", default=True):
             return Response({"dryRun": True, **fix_json(plan_fix(self.ctx, found, row))})
         return Response({"dryRun": False, "sentences": fix(self.ctx, found, row, actor=self.actor)})
+
+
+class AssignFinding(ApiView):
+    """Say who takes care of a finding."""
+
+    rights = {"POST": "operate"}
+    parameters = {"POST": ("type", "reason")}
+    bodies = {"POST": AssignBody}
+    answers = {"POST": {200: "object"}}
+
+    def post(self, request: Request, table: str, finding: int) -> Response:
+        """Body: ``{"person": "ann"}``; an empty name: nobody does. 400 when nobody of that name may read the table."""
+        found, body = _table(self, request, table), read_body(request, AssignBody)
+        inbox.assign(self.ctx, find_finding(self.ctx, found, finding), body.person, actor=self.actor)
+        return Response({"assignee": body.person})
 
 
 class SnoozeFinding(ApiView):

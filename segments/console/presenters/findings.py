@@ -10,12 +10,13 @@ from typing import Final
 from django.db.models import Q
 from django.urls import reverse
 
+from segments.console.presenters.finding_remedies import Remedy, remedy_of
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.models import Finding, FindingSnooze, PassRun
 from segments.names import REALTIME, split_table_name
 from segments.services.upkeep.snooze import snoozes_of
 
-#: Code -> what it is called, where it leads: segment, entry, consumption, servers, push or passes.
+#: Code -> what it is called, where it leads: segment, entry, consumption, servers, push, session or passes.
 _KINDS: Final[dict[str, tuple[str, str]]] = {
     "not-served": ("Not served", "segment"),
     "replica-error": ("Replica in error", "segment"),
@@ -31,6 +32,8 @@ _KINDS: Final[dict[str, tuple[str, str]]] = {
     "push-blocked": ("Push blocked", "push"),
     "push-failed": ("Push failed", "push"),
     "pause-long": ("Paused for long", "consumption"),
+    "pause-pressure": ("Paused by pressure", "consumption"),
+    "session-failed": ("File ingestion failed", "session"),
     "worker-stuck": ("Worker does not work", "servers"),
     "task-ended": ("Task took too long", "servers"),
     "task-failed": ("Task fails", "servers"),
@@ -64,6 +67,7 @@ _LINKS: Final = {
     "servers": "Servers",
     "passes": "Passes",
     "push": "Push",
+    "session": "Session",
 }
 #: Runs read for what was done about the findings of a page.
 _RUNS: Final = 200
@@ -80,7 +84,7 @@ SORTS: Final[dict[str, tuple[str, list[str]]]] = {
 @dataclass(frozen=True)
 class Item:
     """One finding. ``link`` and ``link_text`` lead to what it is about; ``deeds`` is what the pass that last saw it, or
-    closed it, did. ``snooze`` holds now; ``is_fixable``: something can be done about it from here.
+    closed it, did. ``snooze`` holds now; ``remedy``: the page that mends it.
     """
 
     finding: Finding
@@ -89,7 +93,7 @@ class Item:
     link_text: str
     deeds: list[str]
     snooze: FindingSnooze | None = None
-    is_fixable: bool = False
+    remedy: Remedy | None = None
 
 
 def kinds(counts: Mapping[str, int]) -> list[tuple[str, str]]:
@@ -111,7 +115,7 @@ def items(findings: Sequence[Finding], fixable: Collection[str] = ()) -> list[It
         replace(
             _item(f, runs),
             snooze=snoozes.get(f.pk),
-            is_fixable=f.closed_at is None and bool(f.table_name) and f.code in fixable,
+            remedy=remedy_of(f, fixable),
         )
         for f in findings
     ]
@@ -121,7 +125,7 @@ def _item(finding: Finding, runs: Sequence[PassRun]) -> Item:
     target = _KINDS.get(finding.code, ("", "passes"))[1]
     if not finding.table_name:
         target = "servers"  # of the whole installation
-    if target in ("segment", "entry", "push") and not finding.subject:
+    if target in ("segment", "entry", "push", "session") and not finding.subject:
         target = "passes"
     return Item(finding, kind_of(finding.code), _address(finding, target), _LINKS[target], _deeds(finding, runs))
 
@@ -134,6 +138,8 @@ def _address(finding: Finding, target: str) -> str:
             return reverse("console:entry", args=[finding.table_name, finding.subject])
         case "push":
             return reverse("console:push", args=[finding.subject])
+        case "session":
+            return reverse("console:ingestion_session", args=[finding.table_name, finding.subject])
         case "servers":
             return reverse("console:servers")
         case "consumption" if split_table_name(finding.table_name)[1] == REALTIME:

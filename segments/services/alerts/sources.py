@@ -1,5 +1,5 @@
-"""Findings that no pass over a table makes: pushes that wait or failed, pauses of days, workers that do not work, tasks
-that fail.
+"""Findings that no pass over a table makes: pushes and sessions that wait or failed, pauses of days and by pressure,
+workers that do not work, tasks that fail.
 """
 
 from __future__ import annotations
@@ -12,20 +12,25 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from segments.domain.jobs.workers.state import PoolState
+from segments.domain.realtime.pause import RESOURCE_UTILIZATION_LIMIT_EXCEEDED, STORAGE_QUOTA_EXCEEDED
 from segments.domain.upkeep.findings import Found
 from segments.errors import Unavailable
 from segments.gateways.worker_status import WorkerStatus
 from segments.models import Finding, Push, Table
 from segments.names import OFFLINE, REALTIME, TableName
+from segments.services.alerts.failed_sessions import SESSION_FAILED, failed_sessions
 from segments.services.upkeep.validation import keep_findings
 
 PUSH_BLOCKED: Final = "push-blocked"
 PUSH_FAILED: Final = "push-failed"
 PAUSED_LONG: Final = "pause-long"
+PAUSED_BY_PRESSURE: Final = "pause-pressure"
 WORKER: Final = "worker-stuck"
 TASK_ENDED: Final = "task-ended"
 TASK_FAILED: Final = "task-failed"
-_CODES: Final = (PUSH_BLOCKED, PUSH_FAILED, PAUSED_LONG, WORKER, TASK_ENDED, TASK_FAILED)
+_CODES: Final = (
+    PUSH_BLOCKED, PUSH_FAILED, PAUSED_LONG, PAUSED_BY_PRESSURE, SESSION_FAILED, WORKER, TASK_ENDED, TASK_FAILED,
+)  # fmt: skip
 #: A failed push is a finding until another one succeeds, for so long.
 _FAILED_SHOWN: Final = timedelta(days=7)
 #: A task that was ended because its time was up is a finding for so long after the last time, and one that fails from
@@ -52,6 +57,8 @@ def find(watched: Watched, now: datetime) -> list[str]:
     found: dict[_Where, list[Found]] = defaultdict(list)
     _add_pushes(found, now)
     _add_pauses(found, now, watched.pause_after)
+    for where, session in failed_sessions():
+        found[where].append(session)
     found[watched.own_cluster, ""] += [
         Found(WORKER, s.pool.name, "error", s.problem) for s in watched.pools if not s.ok
     ]
@@ -90,6 +97,8 @@ def _is_overtaken(push: Push) -> bool:
 def _add_pauses(found: dict[_Where, list[Found]], now: datetime, after: timedelta) -> None:
     paused = Table.objects.filter(type=REALTIME, pause__paused=True, is_disabled=False).select_related("cluster")
     for table in paused:
+        if table.pause.get("reasonCode") in (RESOURCE_UTILIZATION_LIMIT_EXCEEDED, STORAGE_QUOTA_EXCEEDED):
+            found[table.cluster.name, table.name].append(_by_pressure(table))
         since = _since(table.pause)
         if since is None or now - since < after:
             continue
@@ -97,6 +106,11 @@ def _add_pauses(found: dict[_Where, list[Found]], now: datetime, after: timedelt
         planned = "" if table.pause.get("resumeAtMs") else " No end is planned."
         message = f"{table.name} has been paused for {hours:.0f} hours, since {since:%Y-%m-%d %H:%M} UTC.{planned}"
         found[table.cluster.name, table.name].append(Found(PAUSED_LONG, "", "warning", message))
+
+
+def _by_pressure(table: Table) -> Found:
+    why = str(table.pause.get("comment") or "").strip() or "its servers are short of disk or memory."
+    return Found(PAUSED_BY_PRESSURE, "", "error", f"{table.name} was paused by the controller: {why}")
 
 
 def _since(pause: Mapping[str, object]) -> datetime | None:

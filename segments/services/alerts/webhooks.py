@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import secrets
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -128,6 +129,17 @@ def prepare_test(hook_id: int, actor: Actor, now: datetime) -> AlertDelivery:
     return AlertDelivery.objects.create(
         webhook=row, event_id=event_id, event=event, created_at=now, due_at=now + _TESTED
     )
+
+
+def prepare_mail_test(to: Sequence[str], actor: Actor, now: datetime) -> AlertDelivery:
+    """A mail that says it is a test, ready to be sent. InvalidInput: nobody gets mail."""
+    if not to:
+        raise InvalidInput("Mail is off.", remedy="Set PINOTADMIN_ALERT_MAIL_TO to the receivers' addresses.")
+    event_id = str(uuid.uuid4())
+    of = {"cluster": "", "table": "", "kind": "test", "severity": "warning"}
+    event = {**event_of(event_id, "test", [], of=of), "message": f"A test of mail, requested by {actor.name}."}
+    audit.record(actor, "testMail", target=", ".join(to)[:600], event=event_id)
+    return AlertDelivery.objects.create(event_id=event_id, event=event, created_at=now, due_at=now + _TESTED)
 
 
 def secret_of(data_dir: Path, hook_id: int) -> str:

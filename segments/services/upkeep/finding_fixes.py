@@ -71,6 +71,7 @@ def _json(finding: Finding, snooze: Any, *, is_fixable: bool) -> dict[str, Any]:
         "firstSeen": finding.first_seen.isoformat(),
         "lastSeen": finding.last_seen.isoformat(),
         "closedAt": finding.closed_at.isoformat() if finding.closed_at else None,
+        "assignee": finding.assignee,
         "isFixable": is_fixable,
         "snooze": holds,
     }

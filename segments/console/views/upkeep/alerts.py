@@ -90,6 +90,22 @@ def test(request: HttpRequest, hook: int) -> HttpResponse:
     return redirect("console:webhook", hook)
 
 
+@page
+@require_POST
+def test_mail(request: HttpRequest) -> HttpResponse:
+    """Send a test by mail now, and say what became of it."""
+    if not may_administer_all(request):
+        return refused(request, "testMail", "", ADMINISTER)
+    outgoing = wiring.outgoing_alerts()
+    message = webhooks.prepare_mail_test(outgoing.mail_to, actor_of(request, "test button"), timezone.now())
+    delivery.send_test(message, outgoing, timezone.now)
+    if message.state == AlertDelivery.State.SENT:
+        messages.success(request, f"The mail server took the test for {', '.join(outgoing.mail_to)}.")
+    else:
+        messages.error(request, f"The test was not sent: {message.error}")
+    return redirect("console:alerts")
+
+
 def _to_remove(target: Target, plain: Operation) -> Operation:
     return replace(plain, title=f"Remove webhook {webhooks.find_webhook(target.arguments['hook']).name}")
 

@@ -1,4 +1,6 @@
-"""Buttons of a finding: fix it, with every write shown beforehand, snooze it, and lift the snooze."""
+"""Buttons of a finding: fix it, with every write shown beforehand, say who takes care of it, snooze it, and lift the
+snooze.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from segments.console.operation import Operation, Outcome, Target
 from segments.errors import InvalidInput
 from segments.models import Finding
 from segments.services.core.context import Actor
-from segments.services.upkeep import finding_fixes, snooze
+from segments.services.upkeep import finding_fixes, inbox, snooze
 
 _LENGTHS: Final = [("1", "1 hour"), ("8", "8 hours"), ("24", "1 day"), ("168", "7 days"), ("720", "30 days")]
 
@@ -84,6 +86,35 @@ SNOOZE: Final = Operation(
     preview=_about,
     run=_run_snooze,
     back=_findings,
+)
+
+
+def _to_assign(target: Target, plain: Operation) -> Operation:
+    shown, finding = _about(target, plain), _finding(target)
+    person = forms.CharField(
+        label="Person", required=False, max_length=150, initial=finding.assignee or target.request.user.get_username(),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}),
+        help_text="The name with which they sign in. Empty: nobody takes care of it.",
+    )  # fmt: skip
+    return replace(shown, fields={"person": person})
+
+
+def _run_assign(target: Target, values: Mapping[str, Any], actor: Actor) -> Outcome:
+    person = str(values["person"]).strip()
+    inbox.assign(target.ctx, _finding(target), person, actor=actor)
+    return Outcome(f"{person} takes care of it." if person else "Nobody takes care of it.")
+
+
+ASSIGN: Final = Operation(
+    action="assignFinding",
+    title="Assign a finding",
+    button="Assign",
+    tab="passes",
+    explain=["The name stands next to the finding, and in the inbox of that person, until it closes."],
+    preview=_to_assign,
+    run=_run_assign,
+    back=_findings,
+    asks="nothing",
 )
 
 

@@ -1,10 +1,13 @@
-"""The inbox: findings of the passes over all tables, filtered, sorted and paged in the database."""
+"""The inbox: what waits for somebody, of all tables, filtered, sorted and paged in the database; and the bell's
+number.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -15,27 +18,25 @@ from segments.console.listing import asked, cut, page_number
 from segments.console.presenters.clusters import cluster_frame
 from segments.console.presenters.findings import SORTS, items, kinds
 from segments.models import Finding
-from segments.services.access.read_rights import readable_rows
+from segments.services.upkeep.inbox import findings_for
 from segments.services.upkeep.snooze import snoozed
+
+_FILTERS: Final = ("table", "severity", "code", "who")
 
 
 @page
 @require_safe
 def finding_list(request: HttpRequest) -> HttpResponse:
-    """Open findings, errors first; ``closed=1`` shows those that are gone, ``snoozed`` those that are snoozed."""
-    wanted = asked(request, "table", "severity", "code", "closed", "sort")
+    """Open findings, errors first; ``closed=1`` shows those that are gone, ``waiting`` those that are not snoozed,
+    ``snoozed`` those that are.
+    """
+    wanted = asked(request, "table", "severity", "code", "closed", "sort", "who")
     is_closed = wanted["closed"] == "1"
-    query = Finding.objects.filter(cluster=cluster_of(request), closed_at__isnull=not is_closed)
-    query = readable_rows(query, request.user, cluster="cluster", table="table_name")
-    if wanted["closed"] == "snoozed":
-        query = snoozed(query, are=True)
+    query = findings_for(request.user, cluster_of(request)).filter(closed_at__isnull=not is_closed)
+    if wanted["closed"] in ("snoozed", "waiting"):
+        query = snoozed(query, are=wanted["closed"] == "snoozed")
     counts = dict(query.order_by().values_list("code").annotate(n=Count("pk")))
-    if wanted["table"]:
-        query = query.filter(table_name__icontains=wanted["table"])
-    if wanted["severity"]:
-        query = query.filter(severity=wanted["severity"])
-    if wanted["code"]:
-        query = query.filter(code=wanted["code"])
+    query = _filtered(query, wanted, request.user.get_username())
     order = ["-closed_at", "-id"] if is_closed and not wanted["sort"] else SORTS.get(wanted["sort"], SORTS[""])[1]
     listing = cut(query.order_by(*order), page_number(request.GET.get("page")))
     context: dict[str, Any] = {
@@ -45,8 +46,20 @@ def finding_list(request: HttpRequest) -> HttpResponse:
         "is_closed": is_closed,
         "kinds": kinds(counts),
         "sorts": [(key, "last closed" if is_closed and not key else label) for key, (label, _) in SORTS.items()],
-        "is_filtered": any(wanted[k] for k in ("table", "severity", "code")) or wanted["closed"] == "snoozed",
+        "is_filtered": any(wanted[k] for k in _FILTERS) or wanted["closed"] in ("snoozed", "waiting"),
         "may_operate": may_somewhere(request),
         "may_administer_all": may_administer_all(request),
     }
     return render(request, "console/findings.html", context)
+
+
+def _filtered(query: QuerySet[Finding, Finding], wanted: Mapping[str, str], person: str) -> QuerySet[Finding, Finding]:
+    if wanted["table"]:
+        query = query.filter(table_name__icontains=wanted["table"])
+    if wanted["severity"]:
+        query = query.filter(severity=wanted["severity"])
+    if wanted["code"]:
+        query = query.filter(code=wanted["code"])
+    if wanted["who"] in ("me", "nobody"):
+        query = query.filter(assignee=person if wanted["who"] == "me" else "")
+    return query
