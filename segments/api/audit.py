@@ -23,7 +23,7 @@ class AuditTrail(ApiView):
     """Who did, or was refused, what, when and why."""
 
     reading = "filtered"
-    parameters = {"GET": ("cluster", "target", "actor", "action", "outcome", "before", "limit")}
+    parameters = {"GET": ("cluster", "target", "actor", "action", "outcome", "request", "before", "limit")}
 
     def get(self, request: Request) -> Response:
         """Newest first; ``before`` is the id to go on from (``next``). Of all clusters, unless the address or a
@@ -36,6 +36,8 @@ class AuditTrail(ApiView):
         filters = {
             k: v for k in ("cluster", "target", "action", "outcome") if (v := text_param(request, k)) is not None
         }
+        if (made_in := text_param(request, "request")) is not None:
+            filters["request_id"] = made_in
         if self.cluster is not None:
             filters["cluster"] = self.ctx.cluster
         if (actor := text_param(request, "actor")) is not None:
@@ -70,4 +72,5 @@ def _json(event: AuditEvent) -> dict[str, Any]:
         "reason": event.reason,
         "address": event.address,
         "detail": event.detail,
+        "request": event.request_id,
     }

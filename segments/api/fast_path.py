@@ -31,6 +31,7 @@ from segments.api.base import ApiView
 from segments.api.clusters.cluster_calls import ClusterAuthentication, answer_headers
 from segments.api.permissions import RightsPermission
 from segments.api.routes import Route, of_a_cluster
+from segments.services.core.request_ids import request_of_its_own
 
 #: Bytes; larger bodies are worth Django's way, which writes them to disk.
 LARGEST_BODY: Final = 1 << 20
@@ -121,7 +122,8 @@ def answer(scope: Mapping[str, Any], body: bytes) -> Answer | None:
     try:
         if not _is_allowed(request, view, asked):
             return None
-        response = getattr(view, asked.method.lower())(request, **arguments)
+        with request_of_its_own():
+            response = getattr(view, asked.method.lower())(request, **arguments)
     except Exception as error:  # noqa: BLE001  # as in DRF: the handler answers every fault and logs ours
         response = errors.handle(error, {"request": request, "view": view})
     return encoded(response, asked.user)

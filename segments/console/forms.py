@@ -182,8 +182,11 @@ class QueryForm(PlainForm):
 
 
 class AuditFilter(forms.Form):
-    """Filters of the audit page; all optional."""
+    """Filters of the audit page; all optional. ``request``: only reached by links."""
 
+    q = forms.CharField(
+        required=False, max_length=200, label="Text anywhere", widget=forms.TextInput(attrs={"type": "search"})
+    )
     actor = forms.CharField(required=False)
     action = forms.CharField(required=False)
     target = forms.CharField(required=False)
@@ -193,6 +196,7 @@ class AuditFilter(forms.Form):
     since = forms.DateTimeField(
         required=False, label="From (UTC)", widget=forms.DateTimeInput(attrs={"type": "datetime-local"})
     )
+    request = forms.CharField(required=False, max_length=32, widget=forms.HiddenInput)
     until = forms.DateTimeField(
         required=False, label="To (UTC)", widget=forms.DateTimeInput(attrs={"type": "datetime-local"})
     )

@@ -1,4 +1,6 @@
-"""Whose request it is, for records of changes that Django's own pages make (users, groups, passwords)."""
+"""Whose request it is, for records of changes that Django's own pages make (users, groups, passwords), and the id that
+all records of one request have in common.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from django.http.response import HttpResponseBase
 
 from segments.services.access.people_audit import acting_as
 from segments.services.core.context import Actor
+from segments.services.core.request_ids import request_of_its_own
 
 
 class RequestActor:
@@ -23,5 +26,7 @@ class RequestActor:
         def actor() -> Actor:
             return Actor(request.user.get_username() or "anonymous", "", str(request.META.get("REMOTE_ADDR") or ""))
 
-        with acting_as(actor):
-            return self._get_response(request)
+        with acting_as(actor), request_of_its_own() as request_id:
+            response = self._get_response(request)
+            response.headers["X-Request-Id"] = request_id
+            return response

@@ -17,6 +17,9 @@ class AuditEvent(models.Model):
     reason = models.TextField(blank=True, default="")
     address = models.CharField(max_length=64, blank=True, default="")
     detail = models.JSONField(default=dict)
+    request_id = models.CharField(
+        max_length=32, blank=True, default="", db_index=True, help_text="Of the request that it was done in, if any"
+    )
 
     class Meta:
         ordering = ["-at", "-id"]

@@ -17,6 +17,7 @@ from segments.errors import PinotAdminError
 from segments.metrics import upkeep
 from segments.models import AuditEvent
 from segments.services.core.context import Actor, Context
+from segments.services.core.request_ids import current_request
 
 #: What stands in the place of U+0000, which PostgreSQL does not take, and the most characters of a reason.
 _REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
@@ -43,6 +44,7 @@ def record(
             reason=actor.reason,
             address=actor.address,
             detail=mask(detail),
+            request_id=current_request(),
         )
     )
     using = router.db_for_write(AuditEvent)

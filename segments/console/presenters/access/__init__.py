@@ -1,0 +1,1 @@
+"""Audit records as pages show them."""
