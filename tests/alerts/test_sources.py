@@ -170,6 +170,13 @@ def test_a_session_that_failed_is_a_finding_until_a_later_one_begins(cluster: Cl
     assert open_findings() == []
 
 
+def test_a_session_that_the_checks_refuse_waits_for_a_decision(cluster: Cluster) -> None:
+    make_session(make_table("flights_OFFLINE", cluster=cluster), "first", state="SWITCH", is_blocked=True)
+    look()
+    found = Finding.objects.get()
+    assert (found.code, found.severity) == ("session-blocked", "error")
+
+
 def test_a_pause_by_a_full_disk_is_a_finding(cluster: Cluster) -> None:
     pause = {
         "paused": True,

@@ -29,6 +29,7 @@ def _of_subject(page: str) -> Callable[[Finding], str]:
 _PAGES: Final[dict[str, tuple[Callable[[Finding], str], str, bool]]] = {
     "push-blocked": (lambda f: reverse("console:push", args=[f.subject]), "Decide…", True),
     "push-failed": (lambda f: f"{reverse('console:new_push')}?again={f.subject}", "Push again…", True),
+    "session-blocked": (_of_subject("ingestion_session"), "Decide…", True),
     "session-failed": (_of_subject("retry_ingestion"), "Retry…", True),
     "pause-long": (_of_table("resume"), "Resume…", False),
     "pause-pressure": (_of_table("resume"), "Resume…", False),

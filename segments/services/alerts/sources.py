@@ -18,7 +18,7 @@ from segments.errors import Unavailable
 from segments.gateways.worker_status import WorkerStatus
 from segments.models import Finding, Push, Table
 from segments.names import OFFLINE, REALTIME, TableName
-from segments.services.alerts.failed_sessions import SESSION_FAILED, failed_sessions
+from segments.services.alerts.failed_sessions import SESSION_BLOCKED, SESSION_FAILED, failed_sessions
 from segments.services.upkeep.validation import keep_findings
 
 PUSH_BLOCKED: Final = "push-blocked"
@@ -29,7 +29,8 @@ WORKER: Final = "worker-stuck"
 TASK_ENDED: Final = "task-ended"
 TASK_FAILED: Final = "task-failed"
 _CODES: Final = (
-    PUSH_BLOCKED, PUSH_FAILED, PAUSED_LONG, PAUSED_BY_PRESSURE, SESSION_FAILED, WORKER, TASK_ENDED, TASK_FAILED,
+    PUSH_BLOCKED, PUSH_FAILED, PAUSED_LONG, PAUSED_BY_PRESSURE, SESSION_BLOCKED, SESSION_FAILED, WORKER, TASK_ENDED,
+    TASK_FAILED,
 )  # fmt: skip
 #: A failed push is a finding until another one succeeds, for so long.
 _FAILED_SHOWN: Final = timedelta(days=7)

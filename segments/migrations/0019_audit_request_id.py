@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('segments', '0017_finding_assignee'),
+        ('segments', '0018_finding_assignee'),
     ]
 
     operations = [

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('segments', '0016_ingestion_sessions'),
+        ('segments', '0017_ingestion_blocked_sessions'),
     ]
 
     operations = [
