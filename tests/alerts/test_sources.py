@@ -181,7 +181,7 @@ def test_a_pause_by_a_full_disk_is_a_finding(cluster: Cluster) -> None:
     pause = {
         "paused": True,
         "reasonCode": "RESOURCE_UTILIZATION_LIMIT_EXCEEDED",
-        "comment": "Disk of Server_1 is full.",
+        "comment": "Its disk is full.",
     }
     table = make_table("r_REALTIME", type="REALTIME", raw_name="r", cluster=cluster, pause=pause)
     look()

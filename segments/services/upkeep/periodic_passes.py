@@ -172,7 +172,7 @@ DECLARED: Final = (
     ),
     Periodic(
         "find_alerts",
-        "findings about pushes, pauses, workers; messages about what opened and closed",
+        "findings about pushes, sessions, pauses, workers; messages about what opened and closed",
         Every("Alerts", 10, "seconds"),
         OncePass(find_alerts),
         TaskRule(PASSES, 60),
