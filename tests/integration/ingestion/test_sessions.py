@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -89,16 +86,3 @@ def test_all_scenes_in_one_folder(installation: Installation, client: Client, ta
     assert folder.trigger() == {
         "sessionId": None, "why": "Nothing changed in the input folder.", "isBusy": False, "notes": []
     }  # fmt: skip
-
-
-def test_a_killed_worker_is_replaced_and_the_session_goes_on(
-    installation: Installation, client: Client, table: str
-) -> None:
-    folder = Folder(installation, client, table, {"consistentPushSwapEnabled": "true"})
-    for number in range(40):
-        folder.put(f"F{number}", 2_000)
-    answer = folder.trigger()
-    os.kill(installation.endpoints["pids"]["worker"], signal.SIGKILL)
-    done = folder.ended(answer["sessionId"], seconds=90)
-    assert (done["state"], sum(client.counts(table).values())) == ("DONE", 80_000)
-    assert not list(Path(installation.folder).glob("**/Staging/cp_*"))
