@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib.auth.models import Permission, User
 from django.utils import timezone
 
+from segments.domain.replacement.history.contents import pack_changes, pack_contents
 from segments.models import (
     AuditEvent,
     Cluster,
@@ -20,6 +21,7 @@ from segments.models import (
     Push,
     PushSegment,
     Segment,
+    Snapshot,
     Table,
 )
 
@@ -74,6 +76,18 @@ def make_table(name: str = "flights_OFFLINE", **values: Any) -> Table:
         "bytes_visible": 10_500_000,
     }
     return Table.objects.create(cluster=cluster, name=name, **{**defaults, **values})
+
+
+def make_snapshot(number: int = 1, table_name: str = "t_OFFLINE", *segments: str, **values: Any) -> Snapshot:
+    """A snapshot that consists of these segments, with its whole list."""
+    cluster = values.pop("cluster", None) or Cluster.objects.get_or_create(name=CLUSTER)[0]
+    contents = dict.fromkeys(segments, 0)
+    changes = dict.fromkeys(segments, (None, 0))
+    packed = {"changes": pack_changes(changes), "whole": pack_contents(contents)}
+    defaults: dict[str, Any] = {"at": timezone.now(), "kind": "first", "segments": len(segments)}
+    return Snapshot.objects.create(
+        cluster=cluster, table_name=table_name, number=number, **{**packed, **defaults, **values}
+    )
 
 
 def make_segments(table: Table, *names: str, **values: Any) -> list[Segment]:

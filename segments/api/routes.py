@@ -15,7 +15,7 @@ from segments.api.clusters import brokers, cluster, cluster_tasks, clusters
 from segments.api.ingestion import actions, sessions, single_file
 from segments.api.queries import query
 from segments.api.realtime import completion, consumption, partitions, reingestion, set_aside, stored_copies
-from segments.api.replacement import checks, lineage, protocol, undo
+from segments.api.replacement import checks, lineage, protocol, snapshots, undo
 from segments.api.segments import segment_archive, segment_operations, segment_uploads, segments
 from segments.api.tables import new_table, rebalance, schemas, tables
 from segments.api.tasks import lint, queues, runs, scheduler
@@ -213,6 +213,8 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
         Route("api/v1/tables/<str:table>/findings/<int:finding>/snooze", findings.SnoozeFinding),
         Route("api/v1/lineage/<str:table>/rollback", lineage.Rollback),
         Route("api/v1/lineage/<str:table>/rollback/current", lineage.RollbackUnderWay),
+        Route("api/v1/tables/<str:table>/snapshots", snapshots.Snapshots),
+        Route("api/v1/tables/<str:table>/snapshots/<int:number>/restore", snapshots.RestoreSnapshot),
         Route("api/v1/lineage/<str:table>/diff", lineage.DiffSnapshots),
         Route("api/v1/lineage/<str:table>/<str:entry>/heartbeat", lineage.Heartbeat),
         Route("api/v1/lineage/<str:table>/<str:entry>/end", lineage.EndInBackground),

@@ -247,7 +247,7 @@ def _press(target: Target, declared: Operation, shown: Operation) -> HttpRespons
         return _page(target, now, form, shown_status(request, error))
     if outcome.answer is not None:
         return outcome.answer
-    if target.row and shown.tab == "lineage":
+    if target.row and shown.tab in ("lineage", "history"):
         wait_for_mirror(target.ctx, target.row)
     undo = format_html(' <a href="{}">{}</a>', outcome.undo, outcome.undo_text) if outcome.undo else ""
     messages.success(request, format_html("{}{}", outcome.sentence, undo))

@@ -18,6 +18,7 @@ from segments.console.views.realtime import consumption, partition, reingestion,
 from segments.console.views.realtime.set_aside import actions as set_aside_actions
 from segments.console.views.realtime.set_aside import messages as set_aside_messages
 from segments.console.views.replacement import checks, entry, lineage, pins, rollback
+from segments.console.views.replacement.history import snapshots
 from segments.console.views.replacement.undo import rollback as undo_rollback
 from segments.console.views.segments import deleted, segment_actions
 from segments.console.views.tables import query, rebalance, table_secrets, tables
@@ -104,6 +105,8 @@ _pages = [
     button("tables/<str:typed>/findings/<int:finding>/snooze/", finding_actions.SNOOZE, name="snooze_finding"),
     button("tables/<str:typed>/findings/<int:finding>/lift/", finding_actions.LIFT, name="lift_snooze"),
     path("tables/<str:typed>/audit/", audit.of_table, name="table_audit"),
+    path("tables/<str:typed>/history/", snapshots.snapshots, name="history"),
+    button("tables/<str:typed>/history/<int:number>/restore/", snapshots.RESTORE, name="restore_snapshot"),
     path("tables/<str:typed>/lineage/", lineage.entries, name="lineage"),
     button("tables/<str:typed>/rollback/carry-on/", rollback.CARRY_ON, name="carry_on_rollback"),
     button("tables/<str:typed>/rollback/give-up/", rollback.GIVE_UP, name="give_up_rollback"),

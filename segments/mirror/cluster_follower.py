@@ -23,7 +23,8 @@ from segments.metrics import installation as metrics
 from segments.mirror import database
 from segments.mirror.documents import read_config, read_schema
 from segments.mirror.pending import Dirty, Pending, Work, pieces_of
-from segments.mirror.rows import Rows, TableState, recompute
+from segments.mirror.rows import Changes, Rows, TableState, recompute
+from segments.mirror.snapshots import TableHistory, has_history
 from segments.models import Cluster
 from segments.names import REALTIME, split_table_name
 from segments.store import paths
@@ -75,6 +76,7 @@ class ClusterFollower:
         self._read_at: dict[str, float] = {}
         self._tables: dict[str, TableState] = {}
         self._written: dict[str, database.Written] = {}
+        self._histories: dict[str, TableHistory] = {}
         self._watches: list[Watch] = []
 
     def _gather_s(self) -> tuple[float, float]:
@@ -112,6 +114,7 @@ class ClusterFollower:
                 self._report(f"{type(error).__name__}; see the mirror's log.")
                 self._tables.clear()
                 self._written.clear()
+                self._histories.clear()
                 self._pending.again(Work(everything=True), _PAUSES_S[0])
 
     def stop(self) -> None:
@@ -209,8 +212,38 @@ class ClusterFollower:
         changes = recompute(state, changed)
         if name not in self._written:
             self._written[name] = database.load(self._cluster, state)
-        database.write_table(self._written[name], state, changes)
+        self._write(name, state, changes, is_first=before is None)
         self._tables[name] = state
+
+    def _write(self, name: str, state: TableState, changes: Changes, *, is_first: bool) -> None:
+        """The table's rows, and with them the snapshot that queries see now where that is another one."""
+        written, kept = self._written[name], self._history(name)
+        found = kept.differences(state, None if is_first else {*changes.upserts, *changes.deletes}) if kept else {}
+        if kept is None or not found:
+            database.write_table(written, state, changes)
+        elif not self._is_settled(name, state):
+            kept.put_off(found)
+            database.write_table(written, state, changes)
+            self._pending.mark(_document(paths.LINEAGE, name))
+            self._pending.mark(_document(paths.IDEAL_STATES, name))
+        else:
+            row = kept.next(state, found)
+            database.write_table(written, state, changes, lambda: kept.keep(row))
+            kept.is_kept(row, found)
+
+    def _history(self, name: str) -> TableHistory | None:
+        if name not in self._histories and has_history(name):
+            self._histories[name] = TableHistory(self._cluster, name, self._store)
+        return self._histories.get(name)
+
+    def _is_settled(self, name: str, state: TableState) -> bool:
+        """Are lineage and ideal state still as they were read, so that they belong together?"""
+        wanted = (paths.LINEAGE, paths.IDEAL_STATES)
+        nodes = self._store.get_many([_document(prefix, name) for prefix in wanted])
+        return all(
+            (node.record if node else None) == state.documents[prefix]
+            for prefix, node in zip(wanted, nodes, strict=True)
+        )
 
     def _read_changed(self, before: TableState, state: TableState, segments: set[str] | None) -> set[str]:
         """Read the records that are new, or may be others now; returns all segments whose row may be another one."""
@@ -231,6 +264,7 @@ class ClusterFollower:
         self._read_at.pop(name, None)
         self._tables.pop(name, None)
         self._written.pop(name, None)
+        self._histories.pop(name, None)
         database.delete_table(self._cluster, name)
 
     def _read_table(self, name: str, before: TableState | None, dirty: Dirty | None) -> TableState | None:

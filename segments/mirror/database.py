@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,8 +65,8 @@ def load(cluster: Cluster, state: TableState) -> Written:
     return Written(table, {}, lineage)
 
 
-def write_table(written: Written, state: TableState, changes: Changes) -> None:
-    """Write what differs, in one short transaction: others wait for SQLite's only writer.
+def write_table(written: Written, state: TableState, changes: Changes, also: Callable[[], None] | None = None) -> None:
+    """Write what differs, in one short transaction: others wait for SQLite's only writer. ``also`` writes more in it.
 
     Thousands of segments are written in pieces before, with pauses in which others get their turn; the page shows them
     as they come.
@@ -77,7 +77,7 @@ def write_table(written: Written, state: TableState, changes: Changes) -> None:
         LineageEntry(table=written.table, entry_id=i, **v) for i, v in lineage.items() if written.lineage.get(i) != v
     ]
     gone = set(written.lineage) - set(lineage)
-    if row == written.row and not (fresh or gone or changes.upserts or changes.deletes):
+    if row == written.row and not (fresh or gone or changes.upserts or changes.deletes or also):
         return
     for piece in _pieces(changes):
         with transaction.atomic():
@@ -97,6 +97,8 @@ def write_table(written: Written, state: TableState, changes: Changes) -> None:
             )
         if gone:
             LineageEntry.objects.filter(table=written.table, entry_id__in=gone).delete()
+        if also is not None:
+            also()
     written.row, written.lineage = row, lineage
 
 

@@ -11,6 +11,7 @@ from segments.models.people import ApiToken, Grant
 from segments.models.pushes import Push, PushReport, PushSegment
 from segments.models.records import AuditEvent, Finding, FindingSnooze, PassRun
 from segments.models.set_aside import SetAsideCount, SetAsideMessage, SetAsideReplay
+from segments.models.snapshots import Snapshot
 
 __all__ = [
     "AlertDelivery",
@@ -34,6 +35,7 @@ __all__ = [
     "SetAsideCount",
     "SetAsideMessage",
     "SetAsideReplay",
+    "Snapshot",
     "Table",
     "Webhook",
 ]

@@ -22,7 +22,7 @@ from segments.errors import Forbidden, NotAuthenticated
 from segments.models import Webhook
 from segments.services.access.server_people import ServerPeople
 from tests.api.cluster import ApiCluster
-from tests.factories import make_event, make_finding, make_push
+from tests.factories import make_event, make_finding, make_push, make_snapshot
 from tests.security import expected
 from tests.security.doors.test_exact_targets import SPEC
 from tests.security.people import ASKERS, PEOPLE, Asker
@@ -236,6 +236,7 @@ ABSENT = (
 def test_every_page_lets_in_exactly_who_may(world: dict[str, Any], asker: Asker) -> None:
     Webhook.objects.create(pk=1, name="ops", url="http://127.0.0.1:1/")
     make_finding(pk=1, table_name="t_OFFLINE", code="replica-error")
+    make_snapshot(1, "t_OFFLINE", "s")
     asker.make()
     known, wrong = expected.of_web(), []
     for route in pages():

@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from segments.models import AlertDelivery, AuditEvent, Finding, FindingSnooze, PassRun, Push
+from segments.services.replacement.history.causes import note_causes
 from segments.services.tables.design.uploads import remove_expired
 
 #: Rows deleted in one statement: SQLite has one writer, and others wait for it.
@@ -32,6 +33,7 @@ def run() -> list[str]:
 def _old_records() -> list[str]:
     if settings.HISTORY_DAYS <= 0:
         return []
+    note_causes()
     before = timezone.now() - timedelta(days=settings.HISTORY_DAYS)
     old: dict[str, QuerySet[Any]] = {
         "events of the audit": AuditEvent.objects.filter(at__lt=before),

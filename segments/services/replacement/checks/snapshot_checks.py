@@ -25,7 +25,7 @@ from segments.domain.replacement.lineage import Entry, State
 from segments.domain.segments.segment_metadata import from_record
 from segments.domain.tables import schema as schemas
 from segments.domain.tables.table_config import TableConfig
-from segments.errors import InvalidInput, NotFound, PreconditionFailed, StateConflict, Unavailable
+from segments.errors import InvalidInput, NotFound, PinotAdminError, PreconditionFailed, StateConflict, Unavailable
 from segments.names import TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
@@ -34,7 +34,7 @@ from segments.services.replacement.lineage_record import observe, read_lineage
 from segments.services.replacement.start_admission import declared_rows
 from segments.services.tables.table_record import read_table_config
 from segments.store import paths
-from segments.store.base import Check, Versioned
+from segments.store.base import Check, Store, Versioned
 from segments.store.records.document import Documents
 
 log = logging.getLogger(__name__)
@@ -182,6 +182,17 @@ def read_checks(ctx: Context, table: TableName, entry_id: str) -> CheckReport | 
     can not be read.
     """
     return _REPORTS.read(ctx.store, paths.check_report(table.typed, entry_id))
+
+
+def status_of(store: Store, typed: str, entry_id: str) -> str:
+    """What the checks of an entry of a typed table found: passed, warned or overridden; empty when they never ran, or
+    nobody can read it.
+    """
+    try:
+        report = _REPORTS.read(store, paths.check_report(typed, entry_id))
+    except PinotAdminError:
+        return ""
+    return report.status if report is not None and not report.preview else ""
 
 
 def is_blocked(ctx: Context, table: TableName, entry_id: str) -> bool:

@@ -1,0 +1,1 @@
+"""Turns the history of a table into what its pages show."""

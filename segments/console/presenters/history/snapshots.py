@@ -1,0 +1,114 @@
+"""A page of a table's history: a bar for each snapshot, in words who made it and how, and what can be done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from segments.console.presenters.badges import Mark
+from segments.domain.replacement.history.origin import Kind
+from segments.models import LineageEntry, Push, Snapshot, Table
+from segments.services.replacement.history.causes import Cause
+from segments.services.replacement.history.standing import Standing
+
+#: Width of a bar of the page's largest snapshot.
+WIDTH: Final = 100
+_LEAST: Final = 0.6
+
+_MADE: Final = {
+    Kind.FIRST: "First snapshot on record",
+    Kind.SWITCH: "New data",
+    Kind.ROLLBACK: "Rolled back",
+    Kind.UNDO: "Rollback undone",
+    Kind.RETURN: "Went back to an older snapshot",
+    Kind.UPLOAD: "Segments uploaded",
+    Kind.DELETE: "Segments deleted",
+    Kind.CHANGE: "Segments changed",
+}
+_MARKS: Final = {
+    "present": Mark("what queries see", "ok", "check"),
+    "served": Mark("on servers", "busy", "dot"),
+    "kept": Mark("files kept", "idle", "clock"),
+    "expired": Mark("expired", "idle", "cross"),
+    "unknown": Mark("not checked", "idle", "alert"),
+}
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One snapshot. ``width``: of its bar, in percent of the page's largest. ``cause``: who made it and why, where that
+    is on record. ``entries``: (lineage entry, is it still in the lineage?). ``pin``: the lineage entry that keeps it;
+    empty: none does. ``unseen``: switches before it that were not seen one by one.
+    """
+
+    row: Snapshot
+    made: str
+    mark: Mark
+    standing: Standing
+    width: float
+    cause: Cause | None
+    has_push: bool
+    entries: list[tuple[str, bool]]
+    pin: str
+    is_pinned: bool
+    unseen: int
+
+    @property
+    def is_present(self) -> bool:
+        """Do queries see it?"""
+        return self.standing.state == "present"
+
+    @property
+    def is_expired(self) -> bool:
+        """Is something of it gone for good?"""
+        return self.standing.state == "expired"
+
+    @property
+    def is_readable(self) -> bool:
+        """Can queries read it where it is?"""
+        return self.standing.state in ("present", "served")
+
+
+def bars(
+    table: Table, rows: Sequence[Snapshot], left: Mapping[int, Standing], causes: Mapping[int, Cause]
+) -> list[Bar]:
+    """A page of snapshots, newest first."""
+    pinned = _pinned(table, {e for r in rows for e in r.entries})
+    made_by = [r.push for r in rows if r.push]
+    pushes = {str(pk) for pk in Push.objects.filter(pk__in=made_by).values_list("pk", flat=True)}
+    most = max((r.rows for r in rows), default=0)
+    found = []
+    newer: Snapshot | None = None
+    for row in rows:
+        standing = left.get(row.number, Standing("unknown"))
+        pin = _keeper(row, newer, pinned)
+        found.append(
+            Bar(
+                row=row,
+                made=_MADE[Kind(row.kind)],
+                mark=_MARKS[standing.state],
+                standing=standing,
+                width=max(_LEAST, round(WIDTH * row.rows / most, 1)) if row.rows and most else 0,
+                cause=causes.get(row.number),
+                has_push=row.push in pushes,
+                entries=[(entry, entry in pinned) for entry in row.entries],
+                pin=pin,
+                is_pinned=pinned.get(pin, False),
+                unseen=row.switches - 1,
+            )
+        )
+        newer = row
+    return found
+
+
+def _pinned(table: Table, entries: Collection[str]) -> dict[str, bool]:
+    """{entry of the lineage: is it pinned?}"""
+    listed = LineageEntry.objects.filter(table=table, entry_id__in=sorted(entries)).values_list("entry_id", "notes")
+    return {entry: notes.get("pinned") == "true" for entry, notes in listed}
+
+
+def _keeper(row: Snapshot, newer: Snapshot | None, known: Collection[str]) -> str:
+    """The entry that made it or, where that has left the lineage, the one that replaced it."""
+    wanted = [*row.entries, *(newer.entries if newer is not None else ())]
+    return next((e for e in wanted if e in known), "")

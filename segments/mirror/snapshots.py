@@ -1,0 +1,143 @@
+"""Writes the history of a table: a row for each snapshot that queries saw, numbered, with what made it.
+
+The mirror may be late: what it sees is recorded, and that more than one switch lies between two of its readings is on
+record too. What queries saw between them is not guessed. It never records a mixture: a reading counts only if the
+lineage is the same after it as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from django.utils import timezone
+
+from segments.domain.replacement.history import contents as history
+from segments.domain.replacement.history.contents import Changes
+from segments.domain.replacement.history.origin import Kind, Origin, origin_of, states_of
+from segments.domain.replacement.lineage import Lineage
+from segments.mirror.rows import TableState
+from segments.models import Cluster, IngestionSession, Push, Snapshot
+from segments.names import OFFLINE, split_table_name
+from segments.services.replacement.checks.snapshot_checks import status_of
+from segments.services.replacement.history.snapshots import WHOLE_EVERY, contents_of
+from segments.store.base import Store
+
+#: Uploads, or deletions, that follow one another within so much time are one snapshot.
+_TOGETHER: Final = timedelta(seconds=10)
+_JOINED: Final = frozenset({Kind.UPLOAD, Kind.DELETE})
+
+
+class TableHistory:
+    """The history of one table as far as it is recorded. ``keep`` writes the snapshot that ``next`` made."""
+
+    def __init__(self, cluster: Cluster, name: str, store: Store) -> None:
+        self._cluster, self._name, self._store = cluster, name, store
+        self._last = Snapshot.objects.filter(cluster=cluster, table_name=name).first()
+        self._contents = contents_of(self._last) if self._last else {}
+        self._states: Mapping[str, str] | None = self._last.states or {} if self._last else None
+        self._last_changes: Changes = {}
+        self._doubtful: set[str] = set()
+
+    def differences(self, state: TableState, names: Iterable[str] | None) -> Changes:
+        """How what queries see differs from the newest snapshot; ``names``: the segments whose rows changed, None:
+        any may have.
+        """
+        listed = {*self._contents, *state.segments} if names is None else {*names, *self._doubtful}
+        now = {name: _crc(state.segments.get(name)) for name in listed}
+        found = history.changes_of(self._contents, listed, now)
+        for name, crc in now.items():
+            if name in self._contents and name not in found and crc:
+                self._contents[name] = crc
+        if not found:
+            self._doubtful.clear()
+            self._note_unchanged(state.lineage)
+        return found
+
+    def put_off(self, changes: Changes) -> None:
+        """What was read is a mixture of two states: these are compared again with the next reading."""
+        self._doubtful.update(changes)
+
+    def next(self, state: TableState, changes: Changes) -> Snapshot:
+        """The row to write for what queries see now; it continues the newest one where these belong together."""
+        origin = origin_of(self._states, state.lineage, changes)
+        row = self._joined(origin, changes) or self._new(origin, changes)
+        visible = [values for values in state.segments.values() if values["is_visible"]]
+        row.segments = len(visible)
+        row.rows = sum(v["total_docs"] or 0 for v in visible)
+        row.bytes = sum(v["size_bytes"] or 0 for v in visible)
+        row.start_ms = min((v["start_ms"] for v in visible if v["start_ms"] is not None), default=None)
+        row.end_ms = max((v["end_ms"] for v in visible if v["end_ms"] is not None), default=None)
+        row.states = states_of(state.lineage)
+        return row
+
+    def keep(self, row: Snapshot) -> None:
+        """Write it, in the caller's transaction with the table's other rows."""
+        row.save()
+        Snapshot.objects.filter(cluster=self._cluster, table_name=self._name, number=row.number - 1).update(states=None)
+
+    def is_kept(self, row: Snapshot, changes: Changes) -> None:
+        """The transaction is through: it is the newest one now."""
+        self._contents = history.applied(self._contents, changes)
+        self._last_changes = history.unpack_changes(row.changes)
+        self._last, self._states = row, row.states
+        self._doubtful.clear()
+
+    def _note_unchanged(self, lineage: Lineage) -> None:
+        if self._states is not None or not self._contents:
+            self._states = states_of(lineage)
+
+    def _joined(self, origin: Origin, changes: Changes) -> Snapshot | None:
+        last = self._last
+        if (
+            last is None
+            or origin.kind not in _JOINED
+            or origin.kind != last.kind
+            or not self._last_changes
+            or last.whole is not None
+            or timezone.now() - last.at > _TOGETHER
+        ):
+            return None
+        last.changes = history.pack_changes(history.joined(self._last_changes, changes))
+        return last
+
+    def _new(self, origin: Origin, changes: Changes) -> Snapshot:
+        number = self._last.number + 1 if self._last else 1
+        at = timezone.now() if origin.at_ms is None else datetime.fromtimestamp(origin.at_ms / 1000, UTC)
+        whole = history.pack_contents(history.applied(self._contents, changes)) if number % WHOLE_EVERY == 1 else None
+        return Snapshot(
+            cluster=self._cluster,
+            table_name=self._name,
+            number=number,
+            at=at,
+            kind=origin.kind.value,
+            entries=list(origin.entries),
+            switches=origin.switches,
+            changes=history.pack_changes(changes),
+            whole=whole,
+            checks=self._checks(origin),
+            **_made_by(origin),
+        )
+
+    def _checks(self, origin: Origin) -> str:
+        """What the table's checks said of the new data."""
+        return status_of(self._store, self._name, origin.entries[0]) if origin.kind is Kind.SWITCH else ""
+
+
+def has_history(name: str) -> bool:
+    """Is one written of this table? What queries see of a REALTIME table changes with every message."""
+    return split_table_name(name)[1] == OFFLINE
+
+
+def _made_by(origin: Origin) -> dict[str, Any]:
+    """The push or session of a replacement that switched."""
+    if origin.kind is not Kind.SWITCH:
+        return {}
+    push = Push.objects.filter(entry_id__in=origin.entries).values_list("pk", flat=True).first()
+    session = IngestionSession.objects.filter(entry_id__in=origin.entries).values_list("pk", flat=True).first()
+    return {"push": str(push or ""), "session": str(session or "")}
+
+
+def _crc(row: Mapping[str, Any] | None) -> int | None:
+    return (row["crc"] or 0) if row is not None and row["is_visible"] else None

@@ -1,0 +1,112 @@
+"""Who made a snapshot and why, from the audit; written into the history before the audit's events are deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from segments.domain.replacement.history.contents import unpack_changes
+from segments.domain.replacement.history.origin import Kind
+from segments.models import AuditEvent, Snapshot
+
+_OF_ENTRIES: Final = {
+    Kind.SWITCH: ("endReplaceSegments", "startReplaceSegments"),
+    Kind.ROLLBACK: ("restoreSnapshot", "rollback", "revertReplaceSegments"),
+    Kind.UNDO: ("restoreSnapshot", "undoRollback"),
+    Kind.RETURN: ("restoreSnapshot", "restoreSwitch"),
+}
+_OF_SEGMENTS: Final = {
+    Kind.UPLOAD: ("uploadSegments", "restoreSegments"),
+    Kind.DELETE: ("deleteSegments",),
+    Kind.CHANGE: ("uploadSegments", "restoreSegments", "deleteSegments"),
+}
+#: The mirror sees a change within this time, and a change is audited within this time.
+_NEAR: Final = timedelta(seconds=30)
+_AT_ONCE: Final = 200
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Who, why, and the audit's event; None: it is not there any more."""
+
+    actor: str
+    reason: str
+    event: int | None = None
+
+
+def causes_of(rows: Sequence[Snapshot]) -> dict[int, Cause]:
+    """{number: who made it} of snapshots of one table, as far as it is on record."""
+    if not rows:
+        return {}
+    known = {r.number: Cause(r.actor, r.reason) for r in rows if r.actor}
+    left = [r for r in rows if not r.actor]
+    return {**known, **_by_entries(left), **_by_segments(left)}
+
+
+def note_causes() -> int:
+    """Write into the history what the audit says of snapshots that name nobody yet; how many that were."""
+    noted = 0
+    nameless = Snapshot.objects.filter(actor="").defer("changes", "whole", "states").select_related("cluster")
+    tables = nameless.order_by().values_list("cluster_id", "table_name").distinct()
+    for cluster, table in list(tables):
+        rows = nameless.filter(cluster_id=cluster, table_name=table)
+        keys = list(rows.order_by("pk").values_list("pk", flat=True))
+        for start in range(0, len(keys), _AT_ONCE):
+            piece = list(rows.filter(pk__in=keys[start : start + _AT_ONCE]))
+            for number, cause in causes_of(piece).items():
+                noted += rows.filter(number=number).update(actor=cause.actor, reason=cause.reason)
+    return noted
+
+
+def _by_entries(rows: Sequence[Snapshot]) -> dict[int, Cause]:
+    wanted = [r for r in rows if r.kind in _OF_ENTRIES]
+    if not wanted:
+        return {}
+    ids = sorted({e for r in wanted for e in r.entries})
+    first = wanted[0]
+    events = AuditEvent.objects.filter(
+        cluster=first.cluster.name,
+        target=first.table_name,
+        outcome="done",
+        action__in=sorted({a for actions in _OF_ENTRIES.values() for a in actions}),
+        detail__entry__in=ids,
+    ).order_by("id")
+    named: dict[tuple[str, str], AuditEvent] = {(e.action, e.detail["entry"]): e for e in events}
+    found = {}
+    for row in wanted:
+        for action in _OF_ENTRIES[Kind(row.kind)]:
+            event = next((named[action, i] for i in row.entries if (action, i) in named), None)
+            if event is not None:
+                found[row.number] = Cause(event.actor, event.reason, event.pk)
+                break
+    return found
+
+
+def _by_segments(rows: Sequence[Snapshot]) -> dict[int, Cause]:
+    """An event of about that time which names one of the segments that came or went."""
+    wanted = [r for r in rows if r.kind in _OF_SEGMENTS]
+    if not wanted:
+        return {}
+    first = wanted[0]
+    events = list(
+        AuditEvent.objects.filter(
+            cluster=first.cluster.name,
+            target=first.table_name,
+            outcome="done",
+            action__in=sorted({a for actions in _OF_SEGMENTS.values() for a in actions}),
+            at__gte=min(r.at for r in wanted) - _NEAR,
+            at__lte=max(r.at for r in wanted) + _NEAR,
+        ).order_by("-id")[:1000]
+    )
+    found = {}
+    changed = dict(Snapshot.objects.filter(pk__in=[r.pk for r in wanted]).values_list("number", "changes"))
+    for row in wanted if events else ():
+        names, actions = set(unpack_changes(changed[row.number])), _OF_SEGMENTS[Kind(row.kind)]
+        for event in events:
+            near = abs(event.at - row.at) <= _NEAR and event.action in actions
+            if near and not names.isdisjoint(event.detail.get("segments") or ()):
+                found[row.number] = Cause(event.actor, event.reason, event.pk)
+                break
+    return found

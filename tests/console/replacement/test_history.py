@@ -1,0 +1,120 @@
+"""The history of a table in the console: what each snapshot was, going back by one button, and undoing it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from segments import wiring
+from segments.console import operation
+from segments.mirror.cluster_follower import ClusterFollower
+from segments.models import AuditEvent, Snapshot
+from segments.services.segments import archive, deletion
+from tests.console.conftest import TYPED, FakeBroker
+from tests.factories import CLUSTER, make_table
+from tests.services.replacement.undo.serving import ServingWorld
+from tests.services.world import ANN, TABLE
+
+HISTORY = f"/console/tables/{TYPED}/history/"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[ServingWorld]:
+    """Its servers load and drop segments at once."""
+    world = ServingWorld(tmp_path / "store")
+    world.ctx = replace(world.ctx, cluster=CLUSTER)
+    with wiring.use(world.ctx, FakeBroker()):
+        yield world
+
+
+@pytest.fixture
+def follow(world: ServingWorld, db: None, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Has the mirror read everything now; a button waits for that."""
+    follower = ClusterFollower(world.memory, make_table(TYPED).cluster)
+    monkeypatch.setattr(operation, "wait_for_mirror", lambda *_: follower.sync_all())
+    return follower.sync_all
+
+
+@pytest.fixture
+def four(world: ServingWorld, follow: Callable[[], None]) -> None:
+    """Snapshot 1 is a, 2 is b, 3 is c, 4 is d."""
+    world.upload("a")
+    follow()
+    for old, new in ("ab", "bc", "cd"):
+        world.push(f"to-{new}", [old], [new])
+        follow()
+
+
+def text(client: Client, address: str = HISTORY) -> str:
+    return client.get(address).content.decode()
+
+
+def go(client: Client, number: int) -> str:
+    """Press the button; the page that follows."""
+    found = re.search(r'name="seen" value="(\d+)"', text(client, f"{HISTORY}{number}/restore/"))
+    assert found is not None
+    answer = client.post(f"{HISTORY}{number}/restore/", {"reason": "all wrong", "seen": found[1]})
+    assert answer.status_code == 302, answer.content.decode()
+    return text(client, answer["Location"])
+
+
+@pytest.mark.usefixtures("four")
+def test_each_snapshot_says_who_made_it_and_the_present_one_is_marked(viewer: Client) -> None:
+    shown = text(viewer)
+    assert [f"Snapshot {n}<" in shown for n in (4, 3, 2, 1)] == [True] * 4
+    assert ("New data by ann: “because”" in shown, shown.count("what queries see")) == (True, 1)
+    assert ("Go back to this…" not in shown, "Preview going back" in shown) == (True, True)
+
+
+@pytest.mark.usefixtures("four")
+def test_three_steps_back_and_forward_again_are_one_button_each(world: ServingWorld, operator: Client) -> None:
+    preview = text(operator, f"{HISTORY}1/restore/")
+    assert ("Go back to snapshot 1" in preview, "in one switch" in preview, "It can be undone until" in preview) == (
+        True, True, True,
+    )  # fmt: skip
+    after = go(operator, 1)
+    assert ("see snapshot 1 again" in after, f'href="{HISTORY}4/restore/">Undo</a>' in after) == (True, True)
+    assert (world.visible, Snapshot.objects.first().kind) == (["a"], "rollback")
+    assert "Rolled back by olga: “all wrong”" in after
+    assert "Go to snapshot 4" not in after
+    go(operator, 4)
+    assert (world.visible, Snapshot.objects.first().number) == (["d"], 6)
+    event = AuditEvent.objects.filter(action="restoreSnapshot").first()
+    assert event is not None
+    assert (event.actor, event.detail["snapshot"], event.detail["from"]) == ("olga", 4, 5)
+
+
+@pytest.mark.usefixtures("four")
+def test_an_expired_snapshot_says_what_is_gone_and_can_not_be_gone_to(
+    world: ServingWorld, operator: Client, follow: Callable[[], None]
+) -> None:
+    deletion.delete_segments(world.ctx, TABLE, ["d"], actor=ANN)
+    world.clean()
+    follow()
+    root = world.ctx.deep_store.local_root
+    for kept in archive.list_kept(world.ctx, TABLE)[0] if root else ():
+        for file in root.rglob(kept.file):
+            file.unlink()
+    shown = text(operator)
+    assert ("The files of 1 segment are gone, e.g. &#x27;d&#x27;." in shown, "expired" in shown) == (True, True)
+    refused = operator.post(f"{HISTORY}4/restore/", {"reason": "back", "seen": "5"})
+    assert (refused.status_code, "are gone" in refused.content.decode()) == (409, True)
+
+
+@pytest.mark.usefixtures("four")
+def test_who_may_only_read_previews_and_is_refused(viewer: Client, world: ServingWorld) -> None:
+    assert "Needs the right" in text(viewer, f"{HISTORY}1/restore/")
+    assert viewer.post(f"{HISTORY}1/restore/", {"reason": "x"}).status_code == 403
+    assert (world.visible, viewer.get(f"{HISTORY}9/restore/").status_code) == (["d"], 404)
+
+
+@pytest.mark.usefixtures("four")
+def test_a_page_takes_few_statements(operator: Client, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
+    with django_assert_max_num_queries(30):
+        text(operator)

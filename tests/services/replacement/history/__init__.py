@@ -1,0 +1,1 @@
+"""The history of snapshots: what made each, and going back to any of them."""
