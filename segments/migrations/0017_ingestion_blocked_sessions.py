@@ -4,20 +4,21 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('segments', '0016_ingestion_sessions'),
+        ("segments", "0016_ingestion_sessions"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='ingestionsession',
-            name='is_blocked',
+            model_name="ingestionsession",
+            name="is_blocked",
             field=models.BooleanField(default=False, help_text="The table's checks refused its switch"),
         ),
         migrations.AddField(
-            model_name='ingestionsession',
-            name='rows_may_duplicate',
-            field=models.PositiveIntegerField(default=0, help_text='Files that were ingested before they changed, and keep those rows too'),
+            model_name="ingestionsession",
+            name="rows_may_duplicate",
+            field=models.PositiveIntegerField(
+                default=0, help_text="Files that were ingested before they changed, and keep those rows too"
+            ),
         ),
     ]

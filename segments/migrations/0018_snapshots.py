@@ -5,40 +5,76 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('segments', '0016_ingestion_sessions'),
+        ("segments", "0017_ingestion_blocked_sessions"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Snapshot',
+            name="Snapshot",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('table_name', models.CharField(help_text='Typed name, e.g. flights_OFFLINE', max_length=255)),
-                ('number', models.PositiveIntegerField(help_text='1 is the oldest of its table')),
-                ('at', models.DateTimeField()),
-                ('kind', models.CharField(help_text='first, switch, rollback, undo, return, upload, delete or change: what made it', max_length=16)),
-                ('entries', models.JSONField(default=list, help_text='Lineage entries that switched, latest first')),
-                ('switches', models.PositiveIntegerField(default=1, help_text='More than 1: what queries saw between these switches is not known')),
-                ('segments', models.PositiveIntegerField(default=0)),
-                ('rows', models.BigIntegerField(default=0)),
-                ('bytes', models.BigIntegerField(default=0)),
-                ('start_ms', models.BigIntegerField(null=True)),
-                ('end_ms', models.BigIntegerField(null=True)),
-                ('actor', models.CharField(blank=True, default='', help_text='Empty: nobody is on record', max_length=150)),
-                ('reason', models.TextField(blank=True, default='')),
-                ('push', models.CharField(blank=True, default='', help_text='Id of the push that made it', max_length=64)),
-                ('session', models.CharField(blank=True, default='', help_text='Id of the file ingestion session', max_length=64)),
-                ('checks', models.CharField(blank=True, default='', help_text="What the table's checks said of it", max_length=16)),
-                ('changes', models.BinaryField(help_text='{segment: [CRC before, after]}, compressed')),
-                ('whole', models.BinaryField(help_text='{segment: CRC} of every 50th snapshot, compressed', null=True)),
-                ('states', models.JSONField(help_text='{entry: state} of the lineage; of the newest snapshot only', null=True)),
-                ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='snapshots', to='segments.cluster')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("table_name", models.CharField(help_text="Typed name, e.g. flights_OFFLINE", max_length=255)),
+                ("number", models.PositiveIntegerField(help_text="1 is the oldest of its table")),
+                ("at", models.DateTimeField()),
+                (
+                    "kind",
+                    models.CharField(
+                        help_text="first, switch, rollback, undo, return, upload, delete or change: what made it",
+                        max_length=16,
+                    ),
+                ),
+                ("entries", models.JSONField(default=list, help_text="Lineage entries that switched, latest first")),
+                (
+                    "switches",
+                    models.PositiveIntegerField(
+                        default=1, help_text="More than 1: what queries saw between these switches is not known"
+                    ),
+                ),
+                ("segments", models.PositiveIntegerField(default=0)),
+                ("rows", models.BigIntegerField(default=0)),
+                ("bytes", models.BigIntegerField(default=0)),
+                ("start_ms", models.BigIntegerField(null=True)),
+                ("end_ms", models.BigIntegerField(null=True)),
+                (
+                    "actor",
+                    models.CharField(blank=True, default="", help_text="Empty: nobody is on record", max_length=150),
+                ),
+                ("reason", models.TextField(blank=True, default="")),
+                (
+                    "push",
+                    models.CharField(blank=True, default="", help_text="Id of the push that made it", max_length=64),
+                ),
+                (
+                    "session",
+                    models.CharField(
+                        blank=True, default="", help_text="Id of the file ingestion session", max_length=64
+                    ),
+                ),
+                (
+                    "checks",
+                    models.CharField(
+                        blank=True, default="", help_text="What the table's checks said of it", max_length=16
+                    ),
+                ),
+                ("changes", models.BinaryField(help_text="{segment: [CRC before, after]}, compressed")),
+                ("whole", models.BinaryField(help_text="{segment: CRC} of every 50th snapshot, compressed", null=True)),
+                (
+                    "states",
+                    models.JSONField(help_text="{entry: state} of the lineage; of the newest snapshot only", null=True),
+                ),
+                (
+                    "cluster",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="snapshots", to="segments.cluster"
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-number'],
-                'constraints': [models.UniqueConstraint(fields=('cluster', 'table_name', 'number'), name='snapshot_number')],
+                "ordering": ["-number"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("cluster", "table_name", "number"), name="snapshot_number")
+                ],
             },
         ),
     ]

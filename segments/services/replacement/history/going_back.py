@@ -31,7 +31,6 @@ from segments.services.replacement.undo.rollback import undo_rollback
 from segments.services.replacement.undo.undo_entry import new_entry
 from segments.services.replacement.undo_deadline import undo_until_ms
 from segments.services.segments import archive, restore
-from segments.services.segments.deletion_queue import read_queue
 from segments.services.segments.segments import read_records
 
 ACTION: Final = "restoreSnapshot"
@@ -169,7 +168,7 @@ def _present(ctx: Context, table: TableName, seen: Observed, wanted: Collection[
     missing = any(s not in seen.ideal.maps for s in wanted)
     kept: Collection[str] = ()
     if missing and ctx.deep_store.exists and ctx.engine.lineage.keeps_deleted(ctx, seen.config):
-        kept = {*read_queue(ctx, table).items} | archive.kept_names(ctx, table)
+        kept = {*ctx.engine.segments.waiting_deletions(ctx, table)} | archive.kept_names(ctx, table)
     return Present(seen.lineage, seen.served, kept, read_kept_entries(ctx, table), ctx.clock())
 
 

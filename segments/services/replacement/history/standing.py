@@ -22,7 +22,6 @@ from segments.services.core.context import Context
 from segments.services.replacement.history.snapshots import contents_of
 from segments.services.replacement.lineage_record import Observed, observe
 from segments.services.segments import archive
-from segments.services.segments.deletion_queue import read_queue
 
 log = logging.getLogger(__name__)
 
@@ -105,6 +104,6 @@ class _Judge:
         if self._kept is None:
             ctx, seen = self._ctx, self._seen
             has_files = ctx.deep_store.exists and ctx.engine.lineage.keeps_deleted(ctx, seen.config)
-            queued = read_queue(ctx, seen.table).items if has_files else {}
+            queued = ctx.engine.segments.waiting_deletions(ctx, seen.table) if has_files else {}
             self._kept = {*queued} | archive.kept_names(ctx, seen.table) if has_files else set()
         return self._kept
