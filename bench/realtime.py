@@ -2,8 +2,9 @@
 cores).
 
 Usage: ``python -m bench.realtime [WORK ...] [--kafka HOST:PORT] [--seconds 30] [--rounds 10]``. Works: ingest, stall,
-pauseless, fresh, commit, pause, kill, memory, peer; all of them unless named. The stream is the installation's Redis,
-or the Kafka broker given. Every work ends with a check that no row is lost or doubled.
+pauseless, fresh, commit, pause, kill, memory, peer; all of them unless named; hang only when named (the deep store
+hangs for ``--hang-s``, and its calls end only then). The stream is the installation's Redis, or the Kafka broker given.
+Every work ends with a check that no row is lost or doubled.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench.realtime_table import Feed, KafkaFeed, QuickSql, RedisFeed, Table, once, spread
+from bench.realtime_table import Feed, KafkaFeed, Producing, QuickSql, RedisFeed, Table, once, spread
+from bench.stalls.visible_rows import SEGMENT_ROWS, figures, watch
+from tests.chaos.hanging_store import HangingStore
 from tests.integration.running import Client, Installation
 from tests.waiting import poll
 
@@ -43,8 +46,9 @@ _names = itertools.count()
 class Bench:
     """One installation and its stream."""
 
-    def __init__(self, installation: Installation, feed: Feed, seconds: float, rounds: int) -> None:
-        self.installation, self.feed, self.seconds, self.rounds = installation, feed, seconds, rounds
+    def __init__(self, installation: Installation, store: HangingStore, feed: Feed, given: argparse.Namespace) -> None:
+        self.installation, self.store, self.feed = installation, store, feed
+        self.seconds, self.rounds, self.hang_s = given.seconds, given.rounds, given.hang_s
 
     def client(self) -> Client:
         """One per thread."""
@@ -78,11 +82,11 @@ class Bench:
         """2,000 rows/s on two partitions and two replicas, segments of 5,000 rows: how long rows stand still at a
         commit.
         """
-        self._stall("a commit", PINOT["stall"], self.table(2).create(rows=5_000, replication=2))
+        self._stall("a commit", PINOT["stall"], self.table(2).create(rows=SEGMENT_ROWS, replication=2))
 
     def pauseless(self) -> None:
         """The same at pauseless commits."""
-        table = self.table(2).create(rows=5_000, replication=2, is_pauseless=True, peerSegmentDownloadScheme="http")
+        table = self._pauseless_table()
         self._stall("a pauseless commit", PINOT["pauseless"], table)
 
     def _stall(self, what: str, rival: str, table: Table) -> None:
@@ -90,29 +94,43 @@ class Bench:
         table.send(0, 10)
         table.send(1, 10)
         table.wait_rows(20)
-        times: dict[int, list[tuple[float, int]]] = {0: [], 1: []}
-        backwards = 0
-        quick = QuickSql(self.installation.endpoints)
+        quick, until = QuickSql(self.installation.endpoints), time.monotonic() + self.seconds
         with self.producing(table, 1_000):
-            until = time.monotonic() + self.seconds
-            while time.monotonic() < until:
-                seen, now = table.newest(quick), time.perf_counter()
-                for partition, newest in seen.items():
-                    before = times[partition][-1][1] if times[partition] else -1
-                    backwards += newest < before
-                    if newest > before:
-                        times[partition].append((now, newest))
-                time.sleep(0.002)
-        steps = [
-            (later - earlier, low // 5_000 < high // 5_000)
-            for series in times.values()
-            for (earlier, low), (later, high) in itertools.pairwise(series)
-        ]
-        stalls = [seconds for seconds, is_commit in steps if is_commit]
-        print(f"  stall of visible rows at {what}, {len(stalls)} of them: {spread(stalls)}   Pinot 1.5.1: {rival}")
-        others = [seconds for seconds, is_commit in steps if not is_commit]
-        print(f"  between commits, from one change of the visible rows to the next: {spread(others)}")
-        print(f"  visible rows went back {backwards} times")
+            seen = watch(table, quick, lambda: time.monotonic() >= until)
+        print("\n".join(figures(what, rival, seen)))
+        self.check(table)
+        table.drop()
+
+    def _pauseless_table(self) -> Table:
+        table = self.table(2)
+        return table.create(rows=SEGMENT_ROWS, replication=2, is_pauseless=True, peerSegmentDownloadScheme="http")
+
+    def _is_committed(self, table: Table) -> bool:
+        rows = table.client.call("GET", f"/tables/{table.name}/idealstate").json()["REALTIME"]
+        ended = [name for name, row in rows.items() if set(row.values()) == {"ONLINE"}]
+        return all(table.status(name) == "DONE" for name in ended)
+
+    def hang(self) -> None:
+        """The same while the deep store hangs: uploads take that long, and several commits wait for each other."""
+        table = self._pauseless_table()
+        table.send(0, 10)
+        table.send(1, 10)
+        table.wait_rows(20)
+        pids = [server["pid"] for server in self.installation.endpoints["servers"]]
+        quick, until = QuickSql(self.installation.endpoints), time.monotonic() + self.hang_s
+        before = sum(map(_rss, pids))
+        self.store.hang()
+        try:
+            with self.producing(table, 1_000):
+                seen = watch(table, quick, lambda: time.monotonic() >= until)
+                grown = sum(map(_rss, pids)) - before
+        finally:
+            self.store.release()
+        print("\n".join(figures(f"a deep store that hangs for {self.hang_s:.0f} s", "not measured", seen)))
+        print(f"  the longest of all: {seen.longest:.2f} s; memory of the servers grew by {grown / 1e6:,.0f} MB")
+        began = time.perf_counter()
+        poll(lambda: self._is_committed(table), 300, "all commits ended")
+        print(f"  all commits ended {time.perf_counter() - began:.1f} s after it answered again")
         self.check(table)
         table.drop()
 
@@ -320,57 +338,35 @@ def _rss(pid: int) -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-class Producing:
-    """A thread that sends rows at a steady rate."""
-
-    def __init__(self, table: Table, rate: int, partitions: tuple[int, ...]) -> None:
-        self.table, self.rate, self.partitions = table, rate, partitions
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self) -> Producing:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        began, sent = time.monotonic(), 0
-        while not self._stop.wait(0.005):
-            due = int((time.monotonic() - began) * self.rate) - sent
-            if due > 0:
-                for partition in self.partitions:
-                    self.table.send(partition, due)
-                sent += due
-
-
 def main() -> None:
     """Parse arguments, start, measure."""
     works: dict[str, Callable[[Bench], None]] = {
         "ingest": Bench.ingest, "stall": Bench.stall, "pauseless": Bench.pauseless, "fresh": Bench.fresh,
         "commit": Bench.commit, "pause": Bench.pause, "kill": Bench.kill, "memory": Bench.memory, "peer": Bench.peer,
+        "hang": Bench.hang,
     }  # fmt: skip
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("works", nargs="*", metavar="WORK", help=", ".join(works))
     parser.add_argument("--kafka", default="", metavar="HOST:PORT")
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--hang-s", type=float, default=30, help="seconds for which the deep store hangs (work: hang)")
     parser.add_argument("--settle", type=float, default=25, help="seconds between the start and the first figure")
     given = parser.parse_args()
     unknown = set(given.works) - set(works)
     if unknown:
         parser.error(f"unknown work: {', '.join(sorted(unknown))}")
     with tempfile.TemporaryDirectory() as folder:
-        installation = Installation(Path(folder) / "data").start()
+        store = HangingStore(Path(folder))
+        installation = Installation(Path(folder) / "data", settings=store.settings if "hang" in given.works else {})
+        installation.start()
         # The worker starts a Spark ahead of the first push, which keeps a core busy for a while.
         time.sleep(given.settle)
         try:
             feed: Feed = KafkaFeed(given.kafka) if given.kafka else RedisFeed(installation.endpoints["redis"])
-            bench = Bench(installation, feed, given.seconds, given.rounds)
+            bench = Bench(installation, store, feed, given)
             print(f"realtime on {feed.kind} (median / p99)")
-            for name in given.works or works:
+            for name in given.works or [w for w in works if w != "hang"]:
                 works[name](bench)
         finally:
             installation.stop()

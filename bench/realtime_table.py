@@ -244,6 +244,32 @@ class Table:
         return set(view.get(segment, {}).values()) == {"ONLINE"}
 
 
+class Producing:
+    """A thread that sends rows at a steady rate."""
+
+    def __init__(self, table: Table, rate: int, partitions: tuple[int, ...]) -> None:
+        self.table, self.rate, self.partitions = table, rate, partitions
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Producing:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        began, sent = time.monotonic(), 0
+        while not self._stop.wait(0.005):
+            due = int((time.monotonic() - began) * self.rate) - sent
+            if due > 0:
+                for partition in self.partitions:
+                    self.table.send(partition, due)
+                sent += due
+
+
 def once(act: Callable[[], object]) -> float:
     """Seconds that it takes."""
     began = time.perf_counter()

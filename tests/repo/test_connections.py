@@ -109,6 +109,7 @@ _OTHERS = {
     "cluster that an administrator adds",
     "segments/store/on_zookeeper/closed_tree.py": "the installation's own ZooKeeper, from its settings",
     "segments/dataplane/server/http/http_endpoint.py": "listens only",
+    "segments/management/commands/demo.py": "REDIS_URL, as the installation was given it",
     "segments/management/commands/push.py": "the installation that the person at the command line names",
     "segments/management/commands/cluster.py": "starts the same command again",
     "segments/processes/": "starts and asks the installation's own parts",

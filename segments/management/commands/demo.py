@@ -1,22 +1,24 @@
-"""``manage.py demo``: the quickstart's table and two pushes, through the services that everybody uses; again and again
-the same end.
+"""``manage.py demo``: the quickstart's table and two pushes, and live tables that it feeds until it is stopped, through
+the services that everybody uses; again and again the same end.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from redis import Redis
 
 from segments import wiring
-from segments.demo import flights
+from segments.demo import flights, live_flights
 from segments.errors import NotFound, PinotAdminError
 from segments.management.commands.push import follow, stored
 from segments.models import Push
-from segments.names import OFFLINE, TableName
+from segments.names import OFFLINE, REALTIME, TableName
 from segments.services.core.context import Actor, Context
 from segments.services.jobs.queue import enqueue_push
 from segments.services.push.pushes import create_push
@@ -29,20 +31,26 @@ _STEPS = ((flights.FIRST_HALF, "the first half of 2013"), (flights.WHOLE_YEAR, "
 
 
 class Command(BaseCommand):
-    """Creates table ``flights``, pushes half a year, then the whole year over it. What is done already is not done
-    again.
+    """Creates table ``flights``, pushes half a year, then the whole year over it, while two live tables consume what it
+    sends into streams of the installation's Redis. What is done already is not done again.
     """
 
     help = "Fill a running 'up' with the flights that left New York in 2013."
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Whether to stay."""
+        parser.add_argument("--no-stream", action="store_true", help="end after the pushes, without live tables")
+
     def handle(self, *args: Any, **options: Any) -> None:
-        """Prepare files, create the table, push twice, and say what to try next."""
-        began = time.monotonic()
+        """Prepare files, create tables, push twice, say what to try next, and send live flights from then on."""
+        began, replay = time.monotonic(), None
         try:
             folder = Path(settings.DATA_DIR) / "input" / flights.TABLE
             flights.prepare(folder)
             ctx = wiring.context()
             self._table(ctx)
+            if not options["no_stream"]:
+                replay = self._live(ctx)
             for name, words in _STEPS:
                 self._push(ctx, folder / name, words)
         except PinotAdminError as error:
@@ -53,6 +61,27 @@ class Command(BaseCommand):
         )
         self.stdout.write("Roll table flights back under Lineage, or ask in the console or with POST /query/sql:")
         self.stdout.write("  SELECT origin, COUNT(*), AVG(dep_delay) FROM flights GROUP BY origin ORDER BY 2 DESC")
+
+        if replay is not None:
+            self.stdout.write(
+                "Tables flights_live and flight_status (one row of each flight) get new rows as long as it runs."
+            )
+            replay.join()
+
+    def _live(self, ctx: Context) -> threading.Thread:
+        """Tables that consume, and the thread that feeds them."""
+        for name in live_flights.TABLES:
+            try:
+                read_table_config(ctx, TableName(name, REALTIME))
+            except NotFound:
+                create_schema(ctx, live_flights.schema(name), override=True, actor=_ACTOR)
+                create_table(ctx, live_flights.table_config(name), actor=_ACTOR)
+                self.stdout.write(f"Created table {name}_REALTIME: it consumes a stream.")
+        streams = Redis.from_url(settings.REDIS_URL)
+        replay = live_flights.Replay(streams, live_flights.read_flights(), threading.Event())
+        thread = threading.Thread(target=replay.run, name="live-flights", daemon=True)
+        thread.start()
+        return thread
 
     def _table(self, ctx: Context) -> None:
         try:

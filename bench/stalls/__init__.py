@@ -1,0 +1,1 @@
+"""How long visible rows stand still."""

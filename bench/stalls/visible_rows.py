@@ -1,0 +1,70 @@
+"""How long visible rows stand still where one segment follows another, and in the middle of segments."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bench.realtime_table import QuickSql, Table, spread
+
+#: Rows of a segment.
+SEGMENT_ROWS = 5_000
+
+
+@dataclass
+class Seen:
+    """Of each partition when which row was the newest visible one; how often one was seen that is older."""
+
+    times: dict[int, list[tuple[float, int]]] = field(default_factory=dict)
+    backwards: int = 0
+
+    def add(self, newest: Mapping[int, int], now: float) -> None:
+        """What a query saw of all partitions."""
+        for partition, row in newest.items():
+            series = self.times.setdefault(partition, [])
+            before = series[-1][1] if series else -1
+            self.backwards += row < before
+            if row > before:
+                series.append((now, row))
+
+    def steps(self, crosses: Callable[[int, int], bool]) -> list[float]:
+        """Seconds from one change of the newest row to the next, of those changes."""
+        return [
+            later - earlier
+            for series in self.times.values()
+            for (earlier, low), (later, high) in itertools.pairwise(series)
+            if crosses(low, high)
+        ]
+
+    @property
+    def longest(self) -> float:
+        """Seconds of the longest such step of all."""
+        return max(self.steps(lambda low, high: high > low), default=0.0)
+
+
+def watch(table: Table, quick: QuickSql, until: Callable[[], bool]) -> Seen:
+    """Ask for the newest rows again and again."""
+    seen = Seen()
+    while not until():
+        newest = table.newest(quick)
+        seen.add(newest, time.perf_counter())
+        time.sleep(0.002)
+    return seen
+
+
+def figures(what: str, rival: str, seen: Seen) -> Sequence[str]:
+    """Lines to print. A step that is over a certain row is longer than others, as the longest ones cover most rows:
+    what a commit costs is the difference to the steps over the middle of segments.
+    """
+    half = SEGMENT_ROWS // 2
+    ends = seen.steps(lambda low, high: low // SEGMENT_ROWS < high // SEGMENT_ROWS)
+    middles = seen.steps(lambda low, high: (low + half) // SEGMENT_ROWS < (high + half) // SEGMENT_ROWS)
+    every = seen.steps(lambda low, high: high > low)
+    return (
+        f"  stall of visible rows at {what}, {len(ends)} of them: {spread(ends)}   Pinot 1.5.1: {rival}",
+        f"  the same in the middle of segments: {spread(middles)}",
+        f"  from one change of the visible rows to the next, everywhere: {spread(every)}",
+        f"  visible rows went back {seen.backwards} times",
+    )

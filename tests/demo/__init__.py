@@ -1,0 +1,1 @@
+"""The quickstart's data."""
