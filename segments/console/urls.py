@@ -14,6 +14,10 @@ from segments.console.views.ingestion import blocked_session, session_actions, t
 from segments.console.views.ingestion import sessions as ingestion_sessions
 from segments.console.views.ingestion import setup as ingestion_setup
 from segments.console.views.push import push_actions, push_report, pushes
+from segments.console.views.queries import columns as query_columns
+from segments.console.views.queries import export as query_export
+from segments.console.views.queries import formatting as query_formatting
+from segments.console.views.queries import page as query_page
 from segments.console.views.realtime import consumption, partition, reingestion, sequence_deletion, stored_copies
 from segments.console.views.realtime.set_aside import actions as set_aside_actions
 from segments.console.views.realtime.set_aside import messages as set_aside_messages
@@ -21,7 +25,7 @@ from segments.console.views.replacement import checks, entry, lineage, pins, rol
 from segments.console.views.replacement.history import snapshots
 from segments.console.views.replacement.undo import rollback as undo_rollback
 from segments.console.views.segments import deleted, segment_actions
-from segments.console.views.tables import query, rebalance, table_secrets, tables
+from segments.console.views.tables import rebalance, table_secrets, tables
 from segments.console.views.upkeep import alerts, finding_actions, findings, passes
 
 app_name = "console"
@@ -132,8 +136,11 @@ _pages = [
     button("pushes/<uuid:push_id>/cancel/", push_actions.CANCEL, name="cancel_push"),
     button("pushes/<uuid:push_id>/finish/", push_actions.FINISH, name="finish_push"),
     button("pushes/<uuid:push_id>/override/", push_actions.OVERRIDE, name="override_push"),
-    path("query/", query.query, name="query"),
-    path("query/csv/", query.download, name="query_csv"),
+    path("query/", query_page.query, name="query"),
+    path("query/columns/", query_columns.columns, name="query_columns"),
+    path("query/format/", query_formatting.formatted, name="query_format"),
+    path("query/export/", query_export.export, name="query_export"),
+    path("query/csv/", query_export.as_csv, name="query_csv"),
     path("passes/", passes.pass_list, name="passes"),
     path("passes/tasks/", minion_tasks.overview, name="tasks"),
     button("passes/tasks/schedule/", minion_tasks.SCHEDULE, name="schedule_task"),

@@ -215,3 +215,9 @@ _BUILDERS: Final[dict[str, Callable[[str, Expr], Aggregation]]] = {
     **_PLAIN, **{f"{name}mv": build for name, build in _PLAIN.items()},
     "mode": lambda _key, arg: _mode([arg]),
 }  # fmt: skip
+#: Names of aggregations that people write; there are more spellings and those for multi-value columns.
+AGGREGATIONS: Final = (
+    *_PLAIN.keys() - {"distinctcount", "distinctcounthll", "distinctcounthllplus", "distinctcountbitmap"},
+    "distinctCount", "distinctCountHLL", "distinctCountHLLPlus", "distinctCountBitmap", "mode", "percentile",
+    "percentileEst", "percentileTDigest",
+)  # fmt: skip

@@ -6,6 +6,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from segments.dataplane.query.plan import DEFAULT_LIMIT
+from segments.dataplane.query.sql.parse import NeedsStages, parse_select
 from segments.dataplane.query.sql.tokens import read_tokens
 from segments.expressions.query_errors import QueryRejected
 from segments.expressions.sql import PinotSql
@@ -17,6 +18,12 @@ def may_be_cut(sql: str, rows: int) -> bool:
     """
     if rows != DEFAULT_LIMIT:
         return False
+    try:
+        parse_select(sql)
+    except NeedsStages:
+        return False  # these get no LIMIT
+    except QueryRejected:
+        pass  # a real Pinot may have understood it
     try:
         query = read_tokens(sql)
         trees = [tree for tree in PinotSql().parser().parse(query.tokens, query.text) if tree is not None]

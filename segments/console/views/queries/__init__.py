@@ -1,0 +1,1 @@
+"""The query page: run, columns at the side, formatting, export."""
