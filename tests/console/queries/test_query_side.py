@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from pytest_django.fixtures import SettingsWrapper
 
 from segments.dataplane.query.sql.formatted import MAX_CHARACTERS, formatted_sql
 from segments.expressions.query_errors import QueryRejected
@@ -36,7 +36,7 @@ def test_the_side_lists_tables_and_columns_with_their_types(viewer: Client) -> N
 
 
 @pytest.mark.usefixtures("db")
-def test_who_may_not_read_a_table_learns_nothing_of_it(settings: SettingsWrapper) -> None:
+def test_who_may_not_read_a_table_learns_nothing_of_it(settings: Any) -> None:
     settings.READ_BY_GRANT = True
     make_table("open_OFFLINE", schema=SCHEMA)
     make_table("secret_OFFLINE", schema=SCHEMA)
