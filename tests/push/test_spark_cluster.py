@@ -14,12 +14,17 @@ from typing import Any
 
 import pytest
 
+from segments.domain.ingestion.session import SessionState
 from segments.models import Push
+from segments.services.ingestion import sessions
+from segments.services.ingestion.session_run import run_session
 from segments.services.push.push_run import run_push
 from segments.spark import session
 from segments.spark.build_segments import SparkBuilder
 from segments.spark.shipped_code import shipped_code
+from tests.ingestion.ingesting import SYNC, IngestionWorld
 from tests.push.pushing import PushWorld
+from tests.services.world import TABLE
 from tests.spark_cluster import spark_cluster
 from tests.waiting import wait_until
 
@@ -67,6 +72,23 @@ def test_a_cluster_builds_the_same_bytes_as_this_process(
     assert crcs[0] == crcs[1]
     assert (session.ui_address(builder.master) or "").startswith("http://")
     assert session.ui_address("spark://another:7077") is None
+
+
+def test_a_session_reads_its_files_on_a_cluster_and_its_retry_reads_the_failed_one_only(
+    tmp_path: Path, builder: SparkBuilder
+) -> None:
+    world = IngestionWorld(tmp_path, SYNC)
+    for name in ("F1", "F2", "F3"):
+        world.put(name, 10, bad=name == "F3")
+    for rows, state in ((0, SessionState.IN_PROGRESS), (30, SessionState.DONE)):
+        session = world.trigger().session_id
+        assert session is not None
+        run_session(world.ctx, TABLE, session, "me", builder=builder)
+        assert (world.session.id, world.session.state, world.vis) == (session, state, rows), world.session.error
+        world.put("F3", 10)
+        world.now += 600_000
+    files = sessions.files_of(world.ctx, world.session)
+    assert {Path(f.uri).name: f.attempts for f in files} == {"F1": 1, "F2": 1, "F3": 2}
 
 
 def test_an_executor_that_is_killed_repeats_only_what_it_had_not_finished(

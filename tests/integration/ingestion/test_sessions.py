@@ -13,6 +13,11 @@ from tests.waiting import poll
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
 
+def csv(label: str, rows: int, *, bad: bool = False) -> str:
+    """The text of a file; ``bad``: none of its rows can be read."""
+    return "\n".join(["v,n,day", *(f"{label},{'none' if bad else n},{DAY0}" for n in range(rows)), ""])
+
+
 class Folder:
     """A folder of CSV files whose rows name their file, and the table that ingests it."""
 
@@ -31,9 +36,8 @@ class Folder:
         self.client.call("PUT", f"/tables/{self.table}", json=config)
 
     def put(self, name: str, rows: int, *, label: str = "", bad: bool = False) -> None:
-        lines = [f"{label or name},{'none' if bad else n},{DAY0}" for n in range(rows)]
         part = self.path / f".{name}"
-        part.write_text("\n".join(["v,n,day", *lines]) + "\n")
+        part.write_text(csv(label or name, rows, bad=bad))
         part.rename(self.path / name)
 
     def trigger(self) -> dict[str, Any]:

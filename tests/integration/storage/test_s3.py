@@ -1,4 +1,6 @@
-"""An installation whose deep store, staging and input are in an S3 store: a push, a rollback, a restore, a commit."""
+"""An installation whose deep store, staging and input are in an S3 store: a push, a rollback, a session of a watched
+folder, a restore, a commit.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.ingestion.test_sessions import Folder, csv
 from tests.integration.running import DAY0, Client, Installation
 from tests.integration.test_push import finished, spec
 from tests.integration.test_realtime_basic import Table
@@ -25,12 +28,13 @@ def s3() -> Iterator[S3Server]:
     server.stop()
 
 
-def test_pushes_rollbacks_restores_and_commits_work_on_an_s3_store(tmp_path: Path, s3: S3Server) -> None:
+def test_pushes_rollbacks_sessions_restores_and_commits_work_on_an_s3_store(tmp_path: Path, s3: S3Server) -> None:
     settings = {**s3.settings, "DEEP_STORE_URL": "s3://deep-store/segments"}
     installation = Installation(tmp_path / "data", "--input-root", "s3://lake/in", settings=settings).start(240)
     try:
         client = Client(installation.endpoints)
         _push_and_go_back(client, s3)
+        _follow_a_folder(installation, client, s3)
         _delete_and_restore(client)
         _commit(installation, client, s3)
         assert not any((installation.folder / "deepstore").rglob("*"))
@@ -61,6 +65,28 @@ def _push_and_go_back(client: Client, s3: S3Server) -> None:
     assert client.counts("pushed") == {"old": 25}
     body = {**spec("pushed", Path("/")), "inputDirURI": "s3://lake/other"}
     assert "outside the addresses" in client.call("POST", "/api/v1/pushes", 403, json=body).text
+
+
+def _follow_a_folder(installation: Installation, client: Client, s3: S3Server) -> None:
+    client.create("watched")
+    folder = Folder(installation, client, "watched", {
+        "consistentPushEnabled": "true", "ingestionMode": "SYNC", "inputDirURI": "s3://lake/in/watched",
+        "input.fs.className": "org.apache.pinot.plugin.filesystem.S3PinotFS",
+    })  # fmt: skip
+    for name, rows, bad in (("F1", 5, False), ("F2", 6, True)):
+        s3.put(f"lake/in/watched/{name}", csv(name, rows, bad=bad).encode())
+    first = folder.go()
+    assert (first["state"], client.counts("watched")) == ("IN_PROGRESS", {}), "nothing is visible while a file fails"
+    assert list(s3.files_below("deep-store/segments/Staging"))
+    s3.put("lake/in/watched/F2", csv("F2", 7).encode())
+    second = folder.go(retry=1)
+    assert (second["id"], second["state"], second["error"]) == (first["id"], "DONE", "")
+    assert client.counts("watched") == {"F1": 5, "F2": 7}
+    files = client.call("GET", f"/api/v1/tables/watched/ingestion/sessions/{second['id']}/files").json()["files"]
+    assert {f["uri"]: f["attempts"] for f in files} == {"s3://lake/in/watched/F1": 1, "s3://lake/in/watched/F2": 2}
+    poll(lambda: not list(s3.files_below("deep-store/segments/Staging")), 20, "nothing stays staged")
+    s3.files().delete_file("lake/in/watched/F1")
+    assert (folder.go()["state"], client.counts("watched")) == ("DONE", {"F2": 7})
 
 
 def _delete_and_restore(client: Client) -> None:
