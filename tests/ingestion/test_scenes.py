@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from segments.domain.ingestion.session import FileState, SessionState
+from segments.domain.tables.schema import parse_schema
 from segments.errors import InvalidInput, NotFound, StateConflict
 from segments.gateways.deep_store.deepstore import STAGING
 from segments.models import AuditEvent
@@ -15,6 +17,7 @@ from segments.services.ingestion import sessions
 from segments.services.replacement.protocol import revert_replace
 from segments.store import paths
 from tests.ingestion.ingesting import APPEND, SWAP, SYNC, IngestionWorld
+from tests.push.pushing import SCHEMA
 from tests.services.world import ANN, TABLE
 
 pytestmark = pytest.mark.django_db
@@ -91,6 +94,21 @@ def test_scene_5_a_staged_file_that_was_deleted_leaves(tmp_path: Path, mode: str
     (world.folder / "F1").unlink()
     world.go()
     assert (world.read, world.vis, world.states["F1"]) == (3, 145, FileState.DROPPED)
+
+
+@pytest.mark.parametrize("mode", ["sync", "swap"])
+def test_scene_5_its_older_version_goes_too(tmp_path: Path, mode: str) -> None:
+    world = IngestionWorld(tmp_path, MODES[mode])
+    world.put("F1", 10)
+    world.go()
+    world.put("F1", 11)
+    world.put("F2", 20, bad=True)
+    world.go()
+    assert world.vis == 10
+    (world.folder / "F1").unlink()
+    world.put("F2", 20)
+    world.go()
+    assert (world.vis, world.session.state) == (20, SessionState.DONE)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -182,13 +200,29 @@ def test_clearing_keeps_what_is_visible_and_reads_the_rest_again(tmp_path: Path)
     assert (again.session_id, len(again.notes)) == (None, 1)
 
 
-def test_a_changed_schema_or_folder_begins_a_new_session(tmp_path: Path) -> None:
+def other_files(world: IngestionWorld) -> None:
+    world.configure(includeFileNamePattern="glob:**/F*")
+
+
+def other_schema(world: IngestionWorld) -> None:
+    node = world.memory.get(paths.schema("t"))
+    assert node is not None
+    added = {"name": "note", "dataType": "STRING", "defaultNullValue": "none"}
+    body = {**SCHEMA, "dimensionFieldSpecs": [*SCHEMA["dimensionFieldSpecs"], added]}
+    world.memory.replace(paths.schema("t"), parse_schema(body).to_record(), node.version)
+
+
+@pytest.mark.parametrize("change", [other_files, other_schema])
+def test_a_changed_task_or_schema_begins_a_new_session_although_retries_are_left(
+    tmp_path: Path, change: Callable[[IngestionWorld], None]
+) -> None:
     world = scene_1(tmp_path, "append")
     old = world.session.id
-    world.configure(includeFileNamePattern="glob:**/F*")
+    change(world)
     world.go()
     assert (world.read, world.vis) == (5, 155)
     assert {s.id: s.end_reason for s in sessions.history(world.ctx, TABLE)}[old] == "CONFIG_CHANGED"
+    assert world.ctx.deep_store.folders(STAGING) == []
 
 
 def test_a_cancelled_session_leaves_nothing_but_its_record(tmp_path: Path) -> None:

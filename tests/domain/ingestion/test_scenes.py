@@ -136,6 +136,21 @@ def test_scene_6_a_failed_file_that_was_deleted_is_left_out(mode: str) -> None:
     assert [f.uri for f in table.files if f.state is FileState.DROPPED] == ["F3"]
 
 
+def test_scene_6_the_older_version_of_the_deleted_file_goes_too() -> None:
+    table = ModelTable(of("SYN"))
+    for name, rows in (("F3", 10), ("F4", 40)):
+        table.put(name, rows)
+    table.ingested("F3")
+    table.put("F3", 33)
+    table.bad = {"F3"}
+    table.trigger()
+    assert table.vis == 10, "the older version is visible while the new one fails"
+    del table.folder["F3"]
+    table.trigger()
+    assert table.switches == [(("old_F3",), ("cp_1_F4",))]
+    assert table.vis == 40
+
+
 def test_a_file_that_was_deleted_and_came_back_is_read_again() -> None:
     table = scene_1("APP")
     table.bad = {"F3"}
