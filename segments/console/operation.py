@@ -31,15 +31,18 @@ from segments.console.access import (
     refused,
     shown_status,
 )
-from segments.console.cluster_address import ctx_of
+from segments.console.cluster_address import cluster_of, ctx_of
 from segments.console.forms import OperationForm
 from segments.console.mirror_wait import wait_for_mirror
+from segments.console.rest_calls.call import Pressed, as_curl
+from segments.console.rest_calls.declared import call_of
 from segments.console.unavailable_operations import lacking_here, unreachable_here
 from segments.console.views.tables.tables import head
 from segments.errors import PinotAdminError, StateConflict
 from segments.models import Table
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
+from segments.services.core.page_addresses import default_cluster
 
 #: What stands above an operation that concerns no table: (its place in the navigation, page, words of the link).
 _PLACES: Final = {
@@ -284,6 +287,25 @@ def _page(target: Target, shown: Operation, form: OperationForm, status: int = H
         "back": shown.back(target),
         "form": form,
         "may_do": _may(target, shown),
+        "curl": _curl(target, shown),
         **shown.extra,
     }
     return render(target.request, "console/operation.html", context, status=status)
+
+
+def _curl(target: Target, shown: Operation) -> str:
+    """The same as a call of the REST API; empty where there is none."""
+    request, arguments = target.request, {key: str(value) for key, value in target.arguments.items()}
+    cluster = cluster_of(request)
+
+    def chosen(key: str) -> Sequence[str]:
+        return shown.hold.get(key) or target.values(key)
+
+    names = {**arguments, "person": request.user.get_username()}
+    names["from"] = ",".join(dict.fromkeys([*filter(None, [arguments.get("segment")]), *chosen("s")]))
+    if target.row:
+        names["table"] = target.row.name
+    root = f"{request.scheme}://{request.get_host()}/"
+    pressed = Pressed(names, chosen, root, "" if cluster == default_cluster() else cluster)
+    found = call_of(request.resolver_match.url_name or "" if request.resolver_match else "", pressed)
+    return as_curl(found, pressed) if found else ""

@@ -29,10 +29,13 @@ from segments.console.views.tables import rebalance, table_secrets, tables
 from segments.console.views.upkeep import alerts, finding_actions, findings, passes
 
 app_name = "console"
+#: (name, address) of every operation's page.
+BUTTONS: list[tuple[str, str]] = []
 
 
 def button(route: str, operation: Operation, name: str) -> URLPattern:
     """The page of an operation."""
+    BUTTONS.append((name, route))
     return path(route, operation_page(operation), name=name)
 
 

@@ -66,6 +66,17 @@
     }
   });
 
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy-link]");
+    if (!button) return;
+    try {
+      await navigator.clipboard.writeText(location.href);
+      button.textContent = "Copied";
+    } catch {
+      prompt("Copy this address:", location.href);
+    }
+  });
+
   // A menu closes when something else is clicked, and by Escape.
   document.addEventListener("click", (event) => {
     for (const menu of document.querySelectorAll("details[data-menu][open]")) if (!menu.contains(event.target)) menu.open = false;

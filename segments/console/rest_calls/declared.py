@@ -1,0 +1,106 @@
+"""Every button's call, by the name of its address. What the page lets one choose has its default here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from segments.console.rest_calls.call import Pressed, Rest
+
+_SESSION: Final = "api/v1/tables/{table}/ingestion/sessions/{session}"
+_FINDING: Final = "api/v1/tables/{table}/findings/{finding}"
+_LINEAGE: Final = "api/v1/lineage/{table}"
+
+
+def _segments(pressed: Pressed) -> dict[str, Any]:
+    return {"segments": list(pressed.chosen("s")), "dryRun": False}
+
+
+def _files(pressed: Pressed) -> dict[str, Any]:
+    return {**_segments(pressed), **({"files": list(pressed.chosen("f"))} if pressed.chosen("f") else {})}
+
+
+def _partitions(pressed: Pressed) -> dict[str, Any]:
+    return {"partitions": [int(p) for p in pressed.chosen("p") if p.isdecimal()]}
+
+
+def _messages(pressed: Pressed) -> dict[str, Any]:
+    return {"ids": [int(i) for i in pressed.chosen("m") if i.isdecimal()], "dryRun": False}
+
+
+_OF_PARTITIONS: Final[Mapping[str, Rest]] = {
+    "pause": Rest("POST", "api/v1/tables/{table}/pausePartitions", body=_partitions),
+    "resume": Rest("POST", "api/v1/tables/{table}/resumePartitions", body=_partitions),
+}
+_OF_MESSAGES: Final = ("replay_set_aside", "delete_set_aside")
+CALLS: Final[Mapping[str, Rest]] = {
+    "pause": Rest("POST", "tables/{table}/pauseConsumption", {"comment": "why"}),
+    "resume": Rest("POST", "tables/{table}/resumeConsumption", {"comment": "why"}),
+    "commit": Rest("POST", "tables/{table}/forceCommit"),
+    "reingest": Rest("POST", "api/v1/tables/{table}/reingestions", body=_segments),
+    "restore_copy": Rest("POST", "api/v1/tables/{table}/storedCopies/{segment}"),
+    "cancel_reingestion": Rest("DELETE", "api/v1/tables/{table}/reingestions/{segment}"),
+    "delete_from": Rest("DELETE", "deleteSegmentsFromSequenceNum/{table}", {"segments": "{from}", "dryRun": "false"}),
+    "replay_set_aside": Rest("POST", "api/v1/tables/{table}/set-aside/replay", body=_messages),
+    "delete_set_aside": Rest("DELETE", "api/v1/tables/{table}/set-aside", {"ids": "{m}"}),
+    "reveal_set_aside": Rest("POST", "api/v1/tables/{table}/set-aside/{number}/reveal"),
+    "reset_segments": Rest("POST", "segments/{table}/{s}/reset", each="s"),
+    "reload_segments": Rest("POST", "segments/{table}/{s}/reload", each="s"),
+    "reset_segment": Rest("POST", "segments/{table}/{segment}/reset"),
+    "reload_segment": Rest("POST", "segments/{table}/{segment}/reload"),
+    "restore": Rest("POST", "api/v1/segments/{table}/restore", body=_files),
+    "cancel_deletion": Rest("POST", "api/v1/segments/{table}/deletions/{segment}/cancel"),
+    "delete_segments": Rest("POST", "api/v1/segments/{table}/delete", body=_segments),
+    "switch_on_ingestion": Rest("PUT", "tables/{table}", file="table-config.json"),
+    "switch_off_ingestion": Rest("PUT", "tables/{table}", file="table-config.json"),
+    "trigger_ingestion": Rest("POST", "api/v1/tables/{table}/ingestion/trigger"),
+    "clear_ingestion": Rest("POST", "api/v1/tables/{table}/ingestion/clear", {"confirm": "{table}"}),
+    "retry_ingestion": Rest("POST", f"{_SESSION}/retry"),
+    "cancel_ingestion": Rest("POST", f"{_SESSION}/cancel"),
+    "undo_ingestion": Rest("POST", f"{_SESSION}/undo"),
+    "finish_ingestion": Rest("POST", f"{_SESSION}/finish"),
+    "override_ingestion": Rest("POST", f"{_SESSION}/finish", {"overrideChecks": "why"}),
+    "begin_rebalance": Rest("POST", "tables/{table}/rebalance", {"dryRun": "false"}),
+    "stop_rebalance": Rest("DELETE", "tables/{table}/rebalance"),
+    "reveal_secrets": Rest("POST", "api/v1/tables/{table}/secrets"),
+    "fix_finding": Rest("POST", f"{_FINDING}/fix", {"dryRun": "false"}),
+    "assign_finding": Rest("POST", f"{_FINDING}/assign", body=lambda of: {"person": of.named("person")}),
+    "snooze_finding": Rest("POST", f"{_FINDING}/snooze", body=lambda _: {"period": "8h"}),
+    "lift_snooze": Rest("DELETE", f"{_FINDING}/snooze"),
+    "carry_on_rollback": Rest("POST", f"{_LINEAGE}/rollback/current"),
+    "give_up_rollback": Rest("DELETE", f"{_LINEAGE}/rollback/current"),
+    "pin_entries": Rest("POST", f"{_LINEAGE}/{{e}}/pin", each="e"),
+    "unpin_entries": Rest("DELETE", f"{_LINEAGE}/{{e}}/pin", each="e"),
+    "end_entry": Rest("POST", f"{_LINEAGE}/{{entry_id}}/end"),
+    "cancel_end": Rest("POST", "api/v1/jobs/{job}/cancel"),
+    "check_entry": Rest("POST", f"{_LINEAGE}/{{entry_id}}/checks"),
+    "pin_entry": Rest("POST", f"{_LINEAGE}/{{entry_id}}/pin"),
+    "unpin_entry": Rest("DELETE", f"{_LINEAGE}/{{entry_id}}/pin"),
+    "roll_back_to": Rest("POST", f"{_LINEAGE}/rollback", {"to": "{entry_id}"}),
+    "rollback": Rest("POST", "segments/{table}/revertReplaceSegments", {"segmentLineageEntryId": "{entry_id}"}),
+    "undo_rollback": Rest("POST", f"{_LINEAGE}/{{entry_id}}/undo"),
+    "finish_push": Rest("POST", "api/v1/pushes/{push_id}/finish"),
+    "override_push": Rest("POST", "api/v1/pushes/{push_id}/finish", {"overrideChecks": "why"}),
+    "cancel_push": Rest("POST", "api/v1/pushes/{push_id}/cancel"),
+    "schedule_task": Rest("POST", "tasks/schedule", {"taskType": "{type}", "tableName": "{table}"}),
+    "stop_tasks": Rest("PUT", "tasks/{task_type}/stop"),
+    "resume_tasks": Rest("PUT", "tasks/{task_type}/resume"),
+    "clean_up_tasks": Rest("PUT", "tasks/{task_type}/cleanup"),
+    "delete_task": Rest("DELETE", "tasks/task/{name}"),
+    "drain_server": Rest("PUT", "instances/{instance}/state", {"state": "disable"}),
+    "enable_server": Rest("PUT", "instances/{instance}/state", {"state": "enable"}),
+    "revoke_token": Rest("DELETE", "api/v1/tokens/{token}"),
+    "remove_webhook": Rest("DELETE", "api/v1/webhooks/{hook}"),
+    "remove_cluster": Rest("DELETE", "api/v1/clusters/{name}"),
+}
+
+
+def call_of(page: str, pressed: Pressed) -> Rest | None:
+    """The call that does what this button does, on the chosen partitions where the page names some. None: there is none
+    that does exactly this, as for all messages of a filter.
+    """
+    if page in _OF_PARTITIONS and pressed.chosen("p"):
+        return _OF_PARTITIONS[page]
+    if page in _OF_MESSAGES and not pressed.chosen("m"):
+        return None
+    return CALLS.get(page)
