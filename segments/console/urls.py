@@ -24,6 +24,7 @@ from segments.console.views.realtime.set_aside import messages as set_aside_mess
 from segments.console.views.replacement import checks, entry, lineage, pins, rollback
 from segments.console.views.replacement.history import snapshots
 from segments.console.views.replacement.undo import rollback as undo_rollback
+from segments.console.views.search import search
 from segments.console.views.segments import deleted, segment_actions
 from segments.console.views.tables import rebalance, table_secrets, tables
 from segments.console.views.upkeep import alerts, finding_actions, findings, passes
@@ -156,6 +157,7 @@ _pages = [
     button("servers/<str:instance>/drain/", servers.DRAIN, name="drain_server"),
     button("servers/<str:instance>/enable/", servers.ENABLE, name="enable_server"),
     path("servers/", servers.server_list, name="servers"),
+    path("search/", search.find, name="search"),
     path("findings/", findings.finding_list, name="findings"),
     path("audit/", audit.event_list, name="audit"),
     path("audit/csv/", audit.download, name="audit_csv"),

@@ -198,6 +198,7 @@ class Segment(models.Model):
             models.Index(fields=["table", "is_visible", "name"]),
             models.Index(fields=["table", "start_ms"]),
             models.Index(fields=["table", "is_consuming", "partition"]),
+            models.Index(fields=["name"], name="segment_name"),
         ]
         ordering = ["name"]
 

@@ -1,0 +1,1 @@
+"""What the search finds, as lines."""

@@ -1,0 +1,79 @@
+"""The search finds what has a page, of what the person may read, with few queries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from segments.models import Grant
+from tests.console.conftest import logged_in
+from tests.console.test_tables import FRAME
+from tests.factories import make_entry, make_push, make_segments, make_session, make_table, make_user
+
+PAGE = "/console/search/"
+
+
+def found(client: Client, text: str) -> str:
+    answer = client.get(PAGE, {"q": text}, headers={"X-Palette": "1"})
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_rows_of_each_kind_are_found_by_their_names(viewer: Client) -> None:
+    table = make_table()
+    make_segments(table, "flights_0", "other_1")
+    make_entry(table, "entry-77")
+    make_session(table, "cp_9_abc")
+    push = make_push()
+    assert 'href="/console/tables/flights_OFFLINE/"' in found(viewer, "LIGHT")
+    assert 'href="/console/tables/flights_OFFLINE/segments/flights_0/"' in found(viewer, "flights_")
+    assert "flights_0" not in found(viewer, "lights_0")
+    assert "/lineage/entry-77/" in found(viewer, "entry-")
+    assert "/ingestion/sessions/cp_9_abc/" in found(viewer, "cp_9")
+    assert f"/console/pushes/{push.pk}/" in found(viewer, str(push.pk))
+    assert "/console/audit/" in found(viewer, "aud")
+    assert "Nothing fits" in found(viewer, "zzz<b>")
+    assert "<b>" not in found(viewer, "zzz<b>")
+    for odd in ("%", "_", "\x00", "'", "\U0010ffff", "x" * 300):
+        found(viewer, odd)
+
+
+def test_actions_are_offered_to_who_may_do_them(viewer: Client, operator: Client) -> None:
+    make_table("r_REALTIME")
+    assert "/console/tables/r_REALTIME/consumption/pause/" in found(operator, "pause r_")
+    assert "consumption/pause" not in found(viewer, "pause r_")
+    assert "/console/pushes/new/" in found(operator, "new pu")
+    assert "reveal" not in found(operator, "show r_")
+
+
+def test_only_what_one_may_read_is_found(settings: Any, operator: Client) -> None:
+    settings.READ_BY_GRANT = True
+    for name in ("sales_OFFLINE", "pay_OFFLINE"):
+        table = make_table(name)
+        make_segments(table, f"{name}_seg")
+        make_entry(table, f"entry-{name}")
+        make_push(table_name=name.removesuffix("_OFFLINE"))
+        make_session(table, f"session-{name}")
+    reader = logged_in("rita")
+    Grant.objects.create(user_id=reader.session["_auth_user_id"], tables="sales", right="read")
+    for text in ("pay", "pay_OFFLINE", "entry-pay", "session-pay"):
+        assert "/pay_OFFLINE/" not in found(reader, text)
+        assert "Push to pay" not in found(reader, text)
+    assert "sales_OFFLINE_seg" in found(reader, "sales")
+
+
+def test_people_are_found_by_those_who_see_them_in_the_admin(viewer: Client) -> None:
+    make_user("hildegard")
+    assert "hildegard" not in found(viewer, "hilde")
+    assert "/admin/auth/user/" in found(logged_in("root", is_superuser=True), "hilde")
+
+
+def test_a_search_takes_few_queries(viewer: Client, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
+    for number in range(30):
+        make_segments(make_table(f"flights{number:02}_OFFLINE"), f"flights{number:02}_a")
+    with django_assert_max_num_queries(FRAME + 8):
+        text = found(viewer, "flights")
+    assert text.count("/segments/") == 6
+    assert "<h1>Search</h1>" in viewer.get(PAGE, {"q": "flights"}).content.decode()
