@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('segments', '0019_audit_request_id'),
+        ('segments', '0020_snapshots'),
     ]
 
     operations = [
