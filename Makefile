@@ -75,7 +75,7 @@ up: $(VENV)/.run-time ## Start the cluster without demo data (ARGS="--data-dir D
 lint: $(VENV)/.dev ## Style, types, layers and missing migrations
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy segments pinotadmin
+	$(BIN)/mypy segments pinotadmin pinotadmin_client
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
 

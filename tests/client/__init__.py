@@ -1,0 +1,1 @@
+"""The client package: its generator, its calls against a cluster in memory, its commands."""

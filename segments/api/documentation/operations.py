@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from segments.api.documentation import parameters
-from segments.api.documentation.answers.of_operations import ANSWERS
+from segments.api.documentation.answers.of_operations import ANSWERS, MAYBE_EMPTY
 
 _FOLDER: Final = Path(__file__).parent
 _REF: Final = "#/components/schemas/{name}"
@@ -46,7 +46,7 @@ def refusals() -> Mapping[str, Any]:
 
 def described(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     """The finished document with all of it."""
-    models = sorted({model for shapes in ANSWERS.values() for model in shapes}, key=repr)
+    models = sorted({*MAYBE_EMPTY, *(model for shapes in ANSWERS.values() for model in shapes)}, key=repr)
     result["components"]["schemas"].update(msgspec.json.schema_components(models, ref_template=_REF)[1])
     for status, body in refusals().items():
         response = result["components"]["responses"].get(f"Refusal{status}")

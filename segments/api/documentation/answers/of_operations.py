@@ -46,3 +46,6 @@ ANSWERS: Final[Mapping[str, tuple[Any, ...]]] = {
     "POST /query/sql": (work.QueryAnswer,),
     "GET /api/v1/audit": (work.AuditEvents,),
 }
+
+#: Models of answers that may also be empty, which OpenAPI can not say: GET /segments/{table}/lineage.
+MAYBE_EMPTY: Final = (replacement.TableLineage,)

@@ -1,0 +1,1 @@
+"""Operations and models, generated from the OpenAPI document."""

@@ -1,0 +1,79 @@
+"""Operations about installation.
+
+Generated from the OpenAPI document by ``python -m tests.client.generate``; do not edit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pinotadmin_client.transport import Transport
+
+
+class Installation:
+    """Operations about installation."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def version(self) -> dict[str, Any]:
+        """Read the version.
+
+        {component: version}.
+        """
+        return self._transport.send("GET", "/version", dict[str, Any])
+
+    def clusters(self) -> dict[str, Any]:
+        """List the clusters.
+
+        Each with its state, since when, its version, when it was mirrored last; the installation's own first.
+        """
+        return self._transport.send("GET", "/api/v1/clusters", dict[str, Any])
+
+    def tokens(self, *, all_: bool | None = None) -> dict[str, Any]:
+        """List the API tokens.
+
+        Newest first, also expired and revoked ones; ``all=true``: everybody's, for administrators of the
+        installation.
+        """
+        return self._transport.send("GET", "/api/v1/tokens", dict[str, Any], query={"all": all_})
+
+    def create_token(
+        self,
+        *,
+        name: str | None = None,
+        scopes: list[str] | None = None,
+        tables: str | None = None,
+        cluster: str | None = None,
+        expires_in_days: int | None = None,
+        reason: str | None = None,
+    ) -> dict[str, Any]:
+        """Create an API token.
+
+        Make one: ``{"name", "scopes": ["query"], "tables": "sales_*", "cluster": "*", "expiresInDays": 90}``.
+
+        201 with ``token``: what is to be sent as ``Authorization: Bearer``. It is shown here and never again.
+        """
+        return self._transport.send(
+            "POST",
+            "/api/v1/tokens",
+            dict[str, Any],
+            body={
+                "name": name,
+                "scopes": scopes,
+                "tables": tables,
+                "cluster": cluster,
+                "expiresInDays": expires_in_days,
+            },
+            reason=reason,
+        )
+
+    def revoke_token(self, token: str | int, *, reason: str | None = None) -> dict[str, Any]:
+        """Revoke an API token.
+
+        Revoke it, with those that were made with it: it opens nothing from now on. 404 for tokens of others, but for
+        administrators.
+        """
+        return self._transport.send(
+            "DELETE", "/api/v1/tokens/{token}", dict[str, Any], names={"token": token}, reason=reason
+        )
