@@ -22,6 +22,7 @@ from pinotadmin_client.generated import (
     queries,
     schemas,
     segments,
+    snapshots,
     tables,
 )
 from pinotadmin_client.transport import Transport
@@ -61,6 +62,7 @@ class Client:
         self.schemas = schemas.Schemas(transport)
         self.segments = segments.Segments(transport)
         self.lineage = lineage.Lineage(transport)
+        self.snapshots = snapshots.Snapshots(transport)
         self.pushes = pushes.Pushes(transport)
         self.consumption = consumption.Consumption(transport)
         self.queries = queries.Queries(transport)

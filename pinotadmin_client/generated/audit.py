@@ -24,6 +24,7 @@ class Audit:
         cluster: str | None = None,
         limit: int | None = None,
         outcome: str | None = None,
+        request: str | None = None,
         target: str | None = None,
     ) -> models.AuditEvents:
         """Search the audit trail.
@@ -42,6 +43,7 @@ class Audit:
                 "cluster": cluster,
                 "limit": limit,
                 "outcome": outcome,
+                "request": request,
                 "target": target,
             },
         )

@@ -85,7 +85,10 @@ def _method(name: str, verb: str, path: str, operation: Mapping[str, Any], types
         *(f"{snake(p['name'])}: {types.of(p['schema'])} | None = None" for p in queries if not p.get("required")),
         *(["reason: str | None = None"] if verb != "GET" else []),
     ]
-    arguments = ["self", *(f"{snake(n)}: str | int" if n == "token" else f"{snake(n)}: str" for n in in_path)]
+    arguments = [
+        "self",
+        *(f"{snake(n)}: str | int" if n in ("token", "number") else f"{snake(n)}: str" for n in in_path),
+    ]
     arguments += ["body: Mapping[str, Any]"] if is_whole else []
     arguments += ["*", *keywords] if keywords else []
     answer = types.answer(operation)

@@ -23,8 +23,10 @@ from pinotadmin_client import (
 )
 from pinotadmin_client.credentials import of_token, of_user
 from segments import wiring
+from segments.clusters.embedded.replacement import switch_back
 from segments.models import AuditEvent
 from tests.api.cluster import ApiCluster, config_of, schema_of
+from tests.api.replacement.test_lineage import replaced
 from tests.api.replacement.test_lineage import table as table
 from tests.client.conftest import PASSWORD, URL, Connect
 from tests.services.realtime_world import RealtimeWorld
@@ -60,8 +62,12 @@ def test_tables_are_made_listed_read_changed_and_deleted(client: Client) -> None
     assert caught.value.status == 404
 
 
-def test_a_rollback_is_previewed_done_and_undone_with_its_reason_on_record(cluster: ApiCluster, client: Client) -> None:
-    entry = switched(cluster, client)
+def test_a_rollback_is_previewed_done_and_undone_with_its_reason_on_record(
+    table: ApiCluster, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait = switch_back.wait_until_online
+    monkeypatch.setattr(switch_back, "wait_until_online", lambda *a, **more: (table.serve(), wait(*a, **more)))
+    entry = replaced(table, ["a"], ["b"])
     assert client.entries("t", type_="OFFLINE").keys() == {entry}
     [found] = client.entries("t").values()
     assert (found.state, found.segments_from, found.segments_to) == ("COMPLETED", ["a"], ["b"])
