@@ -22,6 +22,8 @@ _METHODS: Final = Path(__file__).parent / "methods.toml"
 _HEAD: Final = "{title}\n\nGenerated from the OpenAPI document by ``python -m tests.client.generate``; do not edit.\n"
 #: Parameters that the client fills itself, or that have a method of their own.
 _LEFT_OUT: Final = frozenset(("reason", "dryRun"))
+#: Names in a path that are numbers.
+_NUMBERED: Final = frozenset(("token", "number"))
 #: Bodies that are documents of Pinot, or that hold what a caller has as a whole.
 _WHOLE: Final = frozenset(("TableModel", "SchemaModel"))
 
