@@ -307,6 +307,8 @@ SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _bool("PINOTADMIN_SECURE_COOKIES", False)
 #: A segment's tar is streamed to a temporary file; form fields stay small.
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
+#: The grid of a new table has up to ten fields for each of its up to 2,000 columns.
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 25_000
 FILE_UPLOAD_TEMP_DIR = None
 
 # -- REST

@@ -26,7 +26,7 @@ from segments.console.views.replacement.history import snapshots
 from segments.console.views.replacement.undo import rollback as undo_rollback
 from segments.console.views.search import search
 from segments.console.views.segments import deleted, segment_actions
-from segments.console.views.tables import rebalance, table_secrets, tables
+from segments.console.views.tables import new_table, rebalance, table_secrets, tables
 from segments.console.views.upkeep import alerts, finding_actions, findings, passes
 
 app_name = "console"
@@ -131,6 +131,8 @@ _pages = [
     button("tables/<str:typed>/lineage/<str:entry_id>/rollback-to/", rollback.ROLL_BACK_TO, name="roll_back_to"),
     button("tables/<str:typed>/lineage/<str:entry_id>/rollback/", rollback.ROLL_BACK, name="rollback"),
     button("tables/<str:typed>/lineage/<str:entry_id>/undo/", undo_rollback.UNDO, name="undo_rollback"),
+    path("new-table/", new_table.choose, name="new_table"),
+    path("new-table/columns/", new_table.design, name="design_table"),
     path("pushes/", pushes.push_list, name="pushes"),
     path("pushes/new/", pushes.new, name="new_push"),
     path("pushes/<uuid:push_id>/", pushes.detail, name="push"),

@@ -40,6 +40,7 @@ PAGES = [
     f"{TABLE_PAGE}config/",
     f"{TABLE_PAGE}passes/",
     f"{TABLE_PAGE}audit/",
+    "/console/new-table/",
     "/console/pushes/",
     "/console/pushes/new/",
     "/console/query/",

@@ -11,6 +11,7 @@ from typing import Final
 from segments.datatypes.convert import parse_time
 from segments.datatypes.timecolumn import to_millis
 from segments.domain.tables.datetime_format import parse_format
+from segments.errors import InvalidInput
 
 TIMESTAMP: Final = "TIMESTAMP"
 #: Patterns of text, with the form that every value has; of several that a text fits, the first that all values fit.
@@ -94,7 +95,7 @@ def millis_of(value: object, text: str) -> int | None:
         if text == TIMESTAMP:
             return parse_time(str(value))
         return to_millis(str(value), parse_format(text))
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError, InvalidInput):
         return None
 
 

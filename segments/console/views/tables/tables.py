@@ -63,6 +63,7 @@ def table_list(request: HttpRequest) -> HttpResponse:
     search = asked(request, "q")["q"]
     rows = table_rows(search, cluster=cluster_of(request), reader=request.user)
     context = {"rows": rows, "q": search, "is_empty": not rows and not search, "may_operate": may_somewhere(request)}
+    context["may_create"] = may_somewhere(request, ADMINISTER)
     return render(request, "console/tables.html", context)
 
 

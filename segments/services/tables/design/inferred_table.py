@@ -118,19 +118,20 @@ def _files(
     try:
         source = open_source(address)
         folder = source.folder(address)
-        given = None
-    except NotFound:
+    except NotFound as missing:
         parent, slash, name = address.rpartition("/")
         if is_remote(address) and not parent.partition("://")[2]:
             raise
         parent = parent or slash or "."
         source = open_source(parent)
-        folder, given = source.folder(parent), parent
         choice = Choice(False, "glob:**/" + _SPECIAL.sub(r"\\\1", name))
-        return source, given, choice.include, _listed(source, folder, choice)
+        one = source.list(source.folder(parent), choice)
+        if not one:
+            raise missing from None
+        return source, parent, choice.include, one
     found = _listed(source, folder, Choice(True, wish.include))
     include = wish.include or _common_ending(found)
-    return source, given, include, [f for f in found if wish.include or not include or f.path.endswith(include[9:])]
+    return source, None, include, [f for f in found if wish.include or not include or f.path.endswith(include[9:])]
 
 
 def _listed(source: InputSource, folder: str, choice: Choice) -> list[InputFile]:

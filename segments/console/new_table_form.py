@@ -1,0 +1,133 @@
+"""Forms of a new table: where its rows are, and what it is to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+from django import forms
+
+from segments.console.forms import PlainForm, reason_field
+from segments.domain.tables.design.edited_documents import ColumnChoice, TableChoice
+from segments.domain.tables.design.new_documents import INDEX_LISTS, LISTS
+from segments.domain.tables.schema import STORED_TYPES
+from segments.errors import InvalidInput
+from segments.names import check_raw_table_name
+
+#: What a column can be.
+TYPES: Final = tuple(t for t in STORED_TYPES if t not in ("MAP", "UUID"))
+KINDS: Final = (("DIMENSION", "dimension"), ("METRIC", "metric"), ("DATE_TIME", "date or time"))
+INDEXES: Final = (("", "none"), *((k, "no dictionary" if k == "raw" else k) for k in INDEX_LISTS))
+_MOST_REPLICAS: Final = 100
+
+
+def _name_field(**more: Any) -> forms.CharField:
+    attrs = {"spellcheck": "false", "autocapitalize": "off", "autocomplete": "off"}
+    return forms.CharField(label="Name of the table", max_length=180, widget=forms.TextInput(attrs=attrs), **more)
+
+
+class SourceForm(PlainForm):
+    """A file that is sent, or the address of files that are there."""
+
+    called: ClassVar[Mapping[str, str]] = {"inputDirURI": "address"}
+
+    file = forms.FileField(
+        label="A file of yours", required=False, help_text="CSV, JSON, Parquet, ORC or Avro; gzip, zstd and bzip2, too."
+    )
+    address = forms.CharField(
+        label="Or files that are already there", required=False, max_length=2000,
+        widget=forms.TextInput(attrs={"spellcheck": "false", "autocapitalize": "off"}),
+    )  # fmt: skip
+    name = _name_field(required=False, help_text="Empty: made of the file's name.")
+
+    def clean_name(self) -> str:
+        """A name that a table can have."""
+        return _checked(self.cleaned_data["name"].strip())
+
+    def clean(self) -> dict[str, Any]:
+        has_file, has_address = bool(self.cleaned_data.get("file")), bool(self.cleaned_data.get("address"))
+        if has_file == has_address and not self.errors:
+            raise forms.ValidationError({"file": "Choose a file, or give a folder: one of the two."})
+        return self.cleaned_data
+
+
+class TableForm(PlainForm):
+    """The table as a whole."""
+
+    called: ClassVar[Mapping[str, str]] = {"segmentsConfig.replication": "replicas", "job.tableSpec.tableName": "name"}
+
+    name = _name_field()
+    loading = forms.ChoiceField(
+        label="What each push does",
+        choices=[
+            ("refresh", "Replace all rows, in one switch that can be rolled back"),
+            ("append", "Add its rows to those that are there"),
+        ],
+    )
+    replicas = forms.IntegerField(
+        label="Replicas", min_value=1, max_value=_MOST_REPLICAS,
+        help_text="On how many servers each row is. With two, one server may be down.",
+    )  # fmt: skip
+    retention = forms.IntegerField(
+        label="Days that rows are kept", min_value=1, max_value=100_000, required=False,
+        help_text="Counted by the time column; older segments are deleted. Empty: for ever.",
+    )  # fmt: skip
+    reason = reason_field("Goes into the audit record.")
+
+    def clean_name(self) -> str:
+        """A name that a table can have."""
+        return _checked(self.cleaned_data["name"].strip())
+
+    @classmethod
+    def of(cls, choice: TableChoice, reason: str) -> TableForm:
+        """Filled with a choice."""
+        return cls(initial=values_of(choice, reason))
+
+
+def values_of(choice: TableChoice, reason: str) -> dict[str, str]:
+    """The form's values for a choice."""
+    return {
+        "name": choice.name, "loading": "append" if choice.is_append else "refresh", "replicas": choice.replicas,
+        "retention": choice.retention_days, "reason": reason,
+    }  # fmt: skip
+
+
+def posted_columns(data: Mapping[str, str], sources: Sequence[str]) -> list[ColumnChoice]:
+    """The grid as it was sent; an odd value becomes the first of its list."""
+    found = []
+    for at, source in enumerate(sources):
+
+        def one(key: str, at: int = at) -> str:
+            return str(data.get(f"c{at}_{key}", "")).strip()
+
+        was = one("was") or source
+        found.append(
+            ColumnChoice(
+                one("name") or was, was, bool(one("keep")), _listed(one("type"), TYPES),
+                _listed(one("kind"), tuple(LISTS)), one("format"), bool(one("multi")), one("null"), bool(one("key")),
+                _listed(one("index"), ("", *INDEX_LISTS)),
+            )
+        )  # fmt: skip
+    return found
+
+
+def posted_table(data: Mapping[str, str], columns: Sequence[ColumnChoice]) -> TableChoice:
+    """The table's settings as they were sent, also where they are wrong: the form says that."""
+    at = str(data.get("time", ""))
+    chosen = columns[int(at)] if at.isascii() and at.isdigit() and int(at) < len(columns) else None
+    time_column = chosen.name if chosen is not None and chosen.is_kept else None
+    return TableChoice(
+        str(data.get("name", "")).strip(), data.get("loading") == "append", str(data.get("replicas", "")).strip(),
+        str(data.get("retention", "")).strip(), time_column,
+    )  # fmt: skip
+
+
+def _listed(value: str, known: Sequence[str]) -> str:
+    return value if value in known else known[0]
+
+
+def _checked(name: str) -> str:
+    try:
+        return check_raw_table_name(name) if name else ""
+    except InvalidInput as error:
+        raise forms.ValidationError(str(error)) from error

@@ -1,0 +1,200 @@
+"""A new table on its way: what was found in the files, what a person made of it, and what is wrong with that."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import Any, Final
+
+from segments.console.new_table_form import posted_columns, posted_table
+from segments.datatypes.inference.fit import misfits
+from segments.datatypes.inference.written_times import millis_of, moment
+from segments.domain.formats.bounded_json import parse_json
+from segments.domain.formats.plural import counted
+from segments.domain.tables.design.edited_documents import (
+    ColumnChoice,
+    TableChoice,
+    column_choices,
+    edited_config,
+    edited_schema,
+    table_choice,
+)
+from segments.domain.tables.design.found_column import FoundColumn
+from segments.domain.tables.schema import new_schema
+from segments.domain.tables.table_config import check_against_schema, parse_table_config
+from segments.errors import InvalidInput
+from segments.services.tables.design.inferred_table import InferredTable, preview
+from segments.spark.reading.sample.formats import reader_configs
+
+_NAMED: Final = re.compile(r"'([^']*)'")
+_ROWS: Final = 50
+
+
+@dataclass
+class Draft:
+    """``schema`` and ``config`` are the documents as they would be written; ``texts`` what the two text fields hold.
+    ``faults``: {where: what is wrong}; where is ``schema``, ``config``, ``table`` or ``cN`` for column N.
+    """
+
+    inferred: InferredTable
+    columns: list[ColumnChoice]
+    table: TableChoice
+    schema: dict[str, Any]
+    config: dict[str, Any]
+    texts: dict[str, str] = field(default_factory=dict)
+    faults: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def job(self) -> dict[str, Any]:
+        """The job of the first push, with the names that the columns got."""
+        job, reader = dict(self.inferred.job), self.inferred.rows.reader
+        names = tuple(c.name for c in self.columns)
+        if self.inferred.rows.is_text and names != tuple(f.source for f in self.inferred.columns):
+            skips = reader.skip_header if reader.header is not None else True
+            job["recordReaderSpec"] = reader_configs(replace(reader, header=names, skip_header=skips))
+        return {**job, "tableSpec": {"tableName": self.table.name}}
+
+    @property
+    def seen(self) -> str:
+        """What the text fields are known by when they come back: then nobody has edited them."""
+        return seen_of(self.texts.get("schema", ""), self.texts.get("config", ""))
+
+
+@dataclass(frozen=True)
+class GridRow:
+    """One column of the grid. ``parsed``: what the example means as a time; ``wrong``: a fault; ``note``: a remark."""
+
+    at: int
+    found: FoundColumn
+    choice: ColumnChoice
+    is_time_column: bool
+    parsed: str
+    note: str
+    wrong: str
+
+
+def first_draft(inferred: InferredTable) -> Draft:
+    """As suggested."""
+    return _shown(_draft(inferred, inferred.schema, inferred.config))
+
+
+def posted_draft(inferred: InferredTable, data: Mapping[str, str]) -> Draft:
+    """As sent by the page's form: from the documents where their text was edited, else from the grid."""
+    texts = {key: str(data.get(key, "")).replace("\r\n", "\n") for key in ("schema", "config")}
+    is_edited = str(data.get("seen", "")) != seen_of(texts["schema"], texts["config"])
+    bodies, faults = {}, {}
+    for key, text in texts.items():
+        try:
+            bodies[key] = _object(text)
+        except InvalidInput as error:
+            faults[key] = str(error)
+    if faults:
+        draft = _draft(inferred, inferred.schema, inferred.config)
+        draft.columns = posted_columns(data, [f.source for f in inferred.columns])
+        draft.table = posted_table(data, draft.columns)
+        draft.texts, draft.faults = texts, faults
+        return draft
+    columns = posted_columns(data, [f.source for f in inferred.columns])
+    if is_edited:
+        named = [c.name for c in columns]
+        return _shown(_checked(_draft(inferred, bodies["schema"], bodies["config"], named)))
+    table = posted_table(data, columns)
+    schema = edited_schema(bodies["schema"], table.name, columns)
+    config = edited_config(bodies["config"], table, columns)
+    return _shown(_checked(Draft(inferred, columns, table, schema, config)))
+
+
+def grid_rows(draft: Draft) -> list[GridRow]:
+    """The grid's rows, with what is known of each column."""
+    found = []
+    for at, (column, choice) in enumerate(zip(draft.inferred.columns, draft.columns, strict=True)):
+        is_time = choice.kind == "DATE_TIME"
+        millis = millis_of(column.example, choice.format or "TIMESTAMP") if is_time and column.example else None
+        parsed = "" if millis is None else moment(millis)
+        found.append(
+            GridRow(
+                at, column, choice, choice.name == draft.table.time_column, parsed, _note(draft, column, choice),
+                draft.faults.get(f"c{at}", ""),
+            )
+        )  # fmt: skip
+    return found
+
+
+def sample_rows(draft: Draft) -> list[list[Any]]:
+    """The first rows, in the order of the columns."""
+    return [list(row.values()) for row in preview(draft.inferred, _ROWS)]
+
+
+def seen_of(schema: str, config: str) -> str:
+    """A fingerprint of both texts."""
+    return blake2b(f"{schema}\x00{config}".encode(), digest_size=12).hexdigest()
+
+
+def _draft(inferred: InferredTable, schema: Any, config: Any, names: list[str] | None = None) -> Draft:
+    shown = names or [f.name for f in inferred.columns]
+    return Draft(inferred, column_choices(schema, config, shown), table_choice(config), schema, config)
+
+
+def _shown(draft: Draft) -> Draft:
+    """With the documents as text."""
+    draft.texts = {"schema": _text(draft.schema), "config": _text(draft.config)}
+    return draft
+
+
+def _checked(draft: Draft) -> Draft:
+    """With what is wrong, as far as it can be known here."""
+    seen: set[str] = set()
+    for at, column in enumerate(draft.columns):
+        if column.name in seen and column.is_kept:
+            draft.faults[f"c{at}"] = f"Column '{column.name}' is there twice. Give it another name."
+        seen.add(column.name)
+    try:
+        schema = new_schema(draft.schema)
+    except InvalidInput as error:
+        draft.faults[_place(draft, error)] = str(error)
+        return draft
+    if not schema.fields:
+        draft.faults["table"] = "No column is chosen. Choose at least one."
+    try:
+        check_against_schema(parse_table_config(draft.config), schema)
+    except InvalidInput as error:
+        draft.faults["config"] = str(error)
+    if draft.table.retention_days and not draft.table.time_column:
+        draft.faults["retention"] = "Rows are deleted by their time: choose a time column first."
+    return draft
+
+
+def _place(draft: Draft, error: InvalidInput) -> str:
+    """The column that an error of the schema is about, else the schema."""
+    named = set(_NAMED.findall(error.message))
+    return next((f"c{at}" for at, c in enumerate(draft.columns) if c.name in named), "schema")
+
+
+def _note(draft: Draft, column: FoundColumn, choice: ColumnChoice) -> str:
+    if not choice.is_kept:
+        return ""
+    values = draft.inferred.rows.table.column(column.source)
+    delimiter = draft.inferred.rows.reader.multi_value or ";" if choice.multi_value else None
+    count, examples = misfits(
+        values, choice.data_type, text_format=choice.format if choice.kind == "DATE_TIME" else "", delimiter=delimiter
+    )
+    if count:
+        return f"{counted(count, 'value', 'does', 'do')} not fit: {', '.join(examples)}"
+    if column.nearly and choice.data_type == "STRING":
+        wrong = counted(column.misfits, "value")
+        return f"All but {wrong} would fit {column.nearly}: {', '.join(column.misfit_examples)}"
+    return ""
+
+
+def _object(text: str) -> dict[str, Any]:
+    found = parse_json(text, what="The text")
+    if not isinstance(found, dict):
+        raise InvalidInput("The text is no object.", remedy="Write it as {...}.")
+    return found
+
+
+def _text(body: Mapping[str, Any]) -> str:
+    return json.dumps(body, indent=2, ensure_ascii=False)

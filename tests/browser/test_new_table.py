@@ -1,0 +1,92 @@
+"""A newcomer drops a CSV of their own, changes a column and creates the table, in a real browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from segments import wiring
+from segments.gateways.input_files.rules import InputRules
+from segments.models import Push
+from segments.services.jobs import queue
+from segments.services.tables.schemas import read_schema
+from tests.console.conftest import FakeBroker
+from tests.factories import CLUSTER, make_user
+from tests.services.world import World
+
+pytestmark = pytest.mark.browser
+LINES = ["Flight Id,carrier,delay,day,tags"]
+LINES += [
+    f"{1000 + i},{('AA', 'UA', 'DL')[i % 3]},{'NA' if i % 9 == 0 else i},2024-03-{i % 28 + 1:02d},a;b"
+    for i in range(90)
+]
+CSV = "\n".join(LINES)
+#: Puts a file onto the form as if it had been dropped there.
+DROP = """([zone, text]) => {
+  const files = new DataTransfer();
+  files.items.add(new File([text], "March flights.csv", {type: "text/csv"}));
+  zone.dispatchEvent(new DragEvent("drop", {dataTransfer: files, bubbles: true, cancelable: true}));
+}"""
+
+
+@pytest.fixture
+def world(transactional_db: None, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    """No table but t; an input root; a queue that takes everything."""
+    monkeypatch.setattr(wiring, "servers", lambda: SimpleNamespace(errors=lambda url, table: {}))
+    monkeypatch.setattr(queue, "enqueue_push", lambda *_: True)
+    (tmp_path / "input").mkdir()
+    settings.INPUT_ROOTS = [str(tmp_path / "input")]
+    world = World(tmp_path)
+    world.ctx = replace(world.ctx, cluster=CLUSTER, inputs=InputRules((str(tmp_path / "input"),)))
+    make_user("olga", "operate", "administer")
+    with wiring.use(world.ctx, FakeBroker()):
+        yield world
+
+
+def shot(page: Page, name: str) -> None:
+    import os
+
+    if os.environ.get("SHOTS"):
+        for width in (1360, 390):
+            for scheme in ("light", "dark"):
+                page.set_viewport_size({"width": width, "height": 900})
+                page.emulate_media(color_scheme=scheme)
+                page.screenshot(path=f"{os.environ['SHOTS']}/{name}-{width}-{scheme}.png", full_page=True)
+        page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_a_dropped_file_becomes_a_table(page: Page, world: World) -> None:
+    page.get_by_role("link", name="New table").first.click()
+    page.locator("[data-drop]").evaluate(f"(zone, text) => ({DROP})([zone, text])", CSV)
+    expect(page.get_by_label("Name of the table")).to_have_value("march_flights")
+    shot(page, "choose")
+    page.get_by_role("button", name="Continue").click()
+    expect(page.get_by_role("heading", name="Columns and settings")).to_be_visible()
+    expect(page.get_by_label("Name of column Flight_Id")).to_be_visible()
+    shot(page, "design")
+    page.get_by_label("Type of delay").select_option("LONG")
+    expect(page.locator("#id_schema")).to_have_value(re.compile('"delay",\\s*"dataType": "LONG"'))
+    page.get_by_label("Type of carrier").select_option("INT")
+    expect(page.get_by_text("90 values do not fit: AA, UA, DL")).to_be_visible()
+    shot(page, "misfits")
+    page.get_by_label("Type of carrier").select_option("STRING")
+    expect(page.get_by_text("do not fit")).to_have_count(0)
+    page.get_by_text("The same as JSON").click()
+    schema = json.loads(page.locator("#id_schema").input_value())
+    schema["primaryKeyColumns"] = ["Flight_Id"]
+    page.locator("#id_schema").fill(json.dumps(schema))
+    page.locator("#id_schema").blur()
+    expect(page.locator("#c0_key")).to_be_checked()
+    shot(page, "json")
+    page.get_by_role("button", name="Create and push").click()
+    expect(page.get_by_text("Table march_flights is created")).to_be_visible()
+    assert page.url.endswith(f"/console/pushes/{Push.objects.get().pk}/")
+    assert read_schema(world.ctx, "march_flights").primary_keys == ("Flight_Id",)
