@@ -18,8 +18,8 @@ from segments import wiring
 from segments.console.access import ADMINISTER, actor_of, may, may_somewhere, page, refused, shown_status
 from segments.console.cluster_address import cluster_of, ctx_of
 from segments.console.listing import asked
-from segments.console.new_table_form import INDEXES, KINDS, TYPES, SourceForm, TableForm, values_of
-from segments.console.presenters.new_table import Draft, first_draft, grid_rows, posted_draft, sample_rows
+from segments.console.new_table.draft import Draft, first_draft, grid_rows, posted_draft, sample_rows
+from segments.console.new_table.forms import INDEXES, KINDS, TYPES, SourceForm, TableForm, values_of
 from segments.domain.formats.bounded_json import parse_json
 from segments.domain.formats.json_model import read_model
 from segments.domain.push.push_model import RecordReader

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, Final
 
-from segments.console.new_table_form import posted_columns, posted_table
+from segments.console.new_table.forms import posted_columns, posted_table
 from segments.datatypes.inference.fit import misfits
 from segments.datatypes.inference.written_times import millis_of, moment
 from segments.domain.formats.bounded_json import parse_json
