@@ -40,6 +40,7 @@ from segments.spark.part_input import PartInput
 from segments.spark.reading.joined import joined
 from segments.spark.reading.notes import FileNotes
 from segments.spark.reading.rows import read_rows
+from segments.spark.task_log import task_log
 
 #: What values may raise that no check has foreseen: another attempt meets them again.
 _UNFORESEEN: Final = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError, pa.ArrowException)
@@ -102,7 +103,7 @@ class Failed:
 
     ``line`` is the line of a text file, from 1, if it is known. ``is_changed``: the file is gone, or no longer the one
     that was listed; another listing finds what is there now. ``report`` is what the part's input showed so far
-    (``PushReport``), {} when nothing was read.
+    (``PushReport``), {} when nothing was read. ``log``: what was raised below the error, and where; empty: nothing was.
     """
 
     ordinal: int
@@ -112,6 +113,7 @@ class Failed:
     line: int | None = None
     is_changed: bool = False
     report: dict[str, Any] = field(default_factory=dict)
+    log: str = ""
 
     def refusal(self) -> InvalidInput:
         """The same as an error."""
@@ -280,7 +282,9 @@ def try_build_part(job: BuildJob, part_body: Mapping[str, Any]) -> dict[str, Any
     except _UNFORESEEN as error:
         part = part_from_json(part_body)
         what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-        failed = Failed(part.ordinal, part.pieces[0].file.path, f"Input file '{part.source[:1000]}': {what}.")
+        failed = Failed(
+            part.ordinal, part.pieces[0].file.path, f"Input file '{part.source[:1000]}': {what}.", log=task_log(error)
+        )
     return {"ordinal": part_body["ordinal"], "failed": asdict(failed)}
 
 
@@ -295,6 +299,7 @@ def _failure(part: Part, error: PinotAdminError) -> Failed:
         found.get("line"),
         bool(found.get("is_changed")),
         found.get("report") or {},
+        task_log(error) if error.__cause__ is not None else "",
     )
 
 

@@ -201,6 +201,18 @@ def test_the_log_of_a_run_goes_on_after_a_restart_and_is_bounded(
     assert "f49: built" in log
 
 
+def test_the_log_of_a_failed_task_stands_below_its_file_once(sessions: Sessions, table: Table) -> None:
+    kept = "ValueError: no\n  at rows.py:7 in read\ns3://ann:abc123@lake/in"
+    failed = file("b", FileState.FAILED, error="It broke.", log=kept)
+    for error in ("", "1 of 2 files failed."):
+        sessions.put(session(runs=(Run(0, "task", BEGAN),), error=error), [file("a", FileState.BUILT), failed])
+        SessionFollower(sessions, table.cluster).sync_all()
+    log = IngestionAttempt.objects.get().log
+    assert "b: failed: It broke.\n    ValueError: no\n      at rows.py:7 in read\n" in log
+    assert log.count("ValueError") == 1
+    assert "abc123" not in log
+
+
 def test_a_session_that_was_cleared_is_history(sessions: Sessions, table: Table) -> None:
     sessions.put(session(), [file("a")])
     follower = SessionFollower(sessions, table.cluster)

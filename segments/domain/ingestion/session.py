@@ -66,6 +66,7 @@ class FileRecord:
 
     ``ordinals`` are the staged parts with its rows, ``segments`` their names, ``ends`` the last times of their rows
     (epoch ms; 0: not known). ``line`` is where ``error`` was found, if that is known. ``bad_rows`` were left out.
+    ``log`` is that of the task that failed.
     """
 
     uri: str
@@ -80,12 +81,14 @@ class FileRecord:
     line: int | None = None
     bad_rows: int = 0
     ends: tuple[int, ...] = ()
+    log: str = ""
 
     def emptied(self, state: FileState) -> FileRecord:
         """Without anything staged."""
         return replace(
-            self, state=state, segments=(), ends=(), ordinals=(), rows=0, bytes=0, bad_rows=0, error="", line=None
-        )
+            self, state=state, segments=(), ends=(), ordinals=(), rows=0, bytes=0, bad_rows=0,
+            error="", line=None, log="",
+        )  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the manifest."""
@@ -113,6 +116,7 @@ def file_from_json(body: Mapping[str, Any]) -> FileRecord:
         body.get("line"),
         body.get("bad_rows", 0),
         tuple(body.get("ends", ())),
+        body.get("log", ""),
     )
 
 

@@ -41,13 +41,14 @@ FileValues = Mapping[str, tuple[Any, ...]]
 @dataclass(frozen=True)
 class SessionRows:
     """The rows that one session is to have. ``files``: values of ``FILE_COLUMNS`` by URI; None: as they are.
-    ``attempts``: column values by the number of the run.
+    ``attempts``: column values by the number of the run. ``logs``: those of failed tasks, by the URI of their file.
     """
 
     session_id: str
     values: Mapping[str, Any]
     files: FileValues | None
     attempts: Mapping[int, Mapping[str, Any]]
+    logs: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -89,7 +90,8 @@ def write_session(table: Table, rows: SessionRows, before: Written | None) -> Wr
     runs = {number: _as_known(run, before.attempts.get(number)) for number, run in rows.attempts.items()}
     if runs:
         last = runs[max(runs)]
-        last["log"] = run_log.continued(last["log"], run_log.news(before.values, rows.values, before.files, files))
+        news = run_log.news(before.values, rows.values, before.files, files, rows.logs)
+        last["log"] = run_log.continued(last["log"], news)
     # Counts of files stay as they were where these were not read.
     values = {**before.values, **rows.values, "seconds": sum(map(_seconds, runs.values()))}
     with transaction.atomic():

@@ -17,8 +17,10 @@ _LONGEST_ERROR: Final = 4_000
 
 def session_rows(session: IngestionSession, files: Iterable[FileRecord] | None) -> SessionRows:
     """The rows of a session; ``files`` None: they are as they were."""
-    of_files = None if files is None else {values[0]: values for values in map(_file_values, files)}
-    return SessionRows(session.id, _session_values(session, of_files), of_files, _attempts(session))
+    found = None if files is None else list(files)
+    of_files = None if found is None else {values[0]: values for values in map(_file_values, found)}
+    logs = {mask_text(f.uri): mask_text(f.log) for f in found or () if f.log}
+    return SessionRows(session.id, _session_values(session, of_files), of_files, _attempts(session), logs)
 
 
 def _session_values(session: IngestionSession, files: FileValues | None) -> dict[str, Any]:

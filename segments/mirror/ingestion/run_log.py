@@ -27,15 +27,22 @@ def continued(log: str, lines: Iterator[str]) -> str:
 
 
 def news(
-    before: Mapping[str, Any], now: Mapping[str, Any], files_before: Mapping[str, Any], files: Mapping[str, Any]
+    before: Mapping[str, Any],
+    now: Mapping[str, Any],
+    files_before: Mapping[str, Any],
+    files: Mapping[str, Any],
+    logs: Mapping[str, str],
 ) -> Iterator[str]:
-    """One line for each thing that changed: files as tuples in the order of ``FILE_COLUMNS``, by URI."""
+    """One line for each thing that changed: files as tuples in the order of ``FILE_COLUMNS``, by URI. Below a failed
+    file is the log of its task, where there is one.
+    """
     changed: datetime | None = now["changed_at"]
     at = f"{changed:%H:%M:%S}" if changed else "--:--:--"
     for uri, file in files.items():
         known = files_before.get(uri)
         if file[2] in _WORDS and (known is None or (known[2], known[6], known[7]) != (file[2], file[6], file[7])):
             yield f"{at} {_file_line(uri, file)}"
+            yield from (f"    {line}" for line in logs.get(uri, "").splitlines() if file[2] == "FAILED")
     if before.get("state") != now["state"]:
         yield f"{at} {_STEPS[now['state']]}"
     if now["error"] and before.get("error") != now["error"]:

@@ -26,6 +26,8 @@ from segments.spark.build_part import BuildJob, Built, Failed, read_notes
 #: Between two writings of the manifest while results arrive, in seconds.
 _SAVE_EVERY_S: Final = 2.0
 _LONGEST_ERROR: Final = 1000
+#: Failed files of a session whose task's log is kept: thousands fail for one reason.
+_LOGS: Final = 20
 
 Show = Callable[[list[FileRecord]], Mapping[str, str]]
 
@@ -42,6 +44,7 @@ class Reading:
         self._running: dict[str, FileRecord] = {}
         self._uris: dict[int, list[str]] = {}
         self._parts: dict[int, Built] = {}
+        self._logs = sum(1 for f in held.manifest.files if f.log)
 
     def read(self) -> None:
         """Read what is open, in batches of at most as many files as the task allows at once."""
@@ -159,7 +162,8 @@ class Reading:
         return replace(
             file, state=FileState.BUILT, segments=tuple(p.name for p in parts), ends=tuple(map(_end_ms, parts)),
             rows=sum(p.rows for p in own),
-            bytes=sum(p.size_bytes for p in own), bad_rows=sum(_bad_rows(p.report) for p in own), error="", line=None,
+            bytes=sum(p.size_bytes for p in own), bad_rows=sum(_bad_rows(p.report) for p in own),
+            error="", line=None, log="",
         )  # fmt: skip
 
     def _on_failed(self, failed: list[Failed]) -> None:
@@ -179,7 +183,9 @@ class Reading:
         skips = self._setup.task.skip_unreadable and not one.is_changed and one.line is None
         state = FileState.SKIPPED if skips else FileState.FAILED
         error = mask_text(f"{one.error} {one.remedy}".strip())[:_LONGEST_ERROR]
-        return replace(file, state=state, error=error, line=one.line, ordinals=())
+        log = mask_text(one.log) if self._logs < _LOGS else ""
+        self._logs += bool(log)
+        return replace(file, state=state, error=error, line=one.line, ordinals=(), log=log)
 
     def _save(self, *, now: bool = False) -> None:
         clock = self._held.ctx.timer.seconds()
