@@ -19,6 +19,7 @@ from segments.errors import InvalidInput
 from segments.services.access.api_tokens import person_name
 from segments.services.access.query_rights import require_query_rights
 from segments.services.core.streaming import in_threads
+from segments.services.replacement.history.as_of import query_as_of, snapshot_named
 
 _LARGEST_BODY: Final = 8 << 20
 
@@ -56,7 +57,9 @@ class Query(ApiView):
         require_query_rights(request.user, self.cluster_name, sql, given, is_foreign=is_foreign)
         with ExitStack() as held:
             held.enter_context(wiring.query_slots().slot(person_name(request.user)))
-            answer = wiring.query(self.cluster).query(sql, given)
+            name = snapshot_named(sql, given)
+            of_now = wiring.query(self.cluster).query
+            answer = query_as_of(self.ctx, sql, given, name) if name else of_now(sql, given)
             rows = (answer.get("resultTable") or {}).get("rows")
             if not isinstance(rows, PiecewiseRows):
                 return HttpResponse(encode(answer), content_type="application/json")

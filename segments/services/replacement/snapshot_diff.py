@@ -12,11 +12,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from segments.domain.formats.plural import counted
-from segments.domain.replacement.snapshots import Snapshot, find_snapshot
+from segments.domain.replacement.snapshots import Snapshot
 from segments.domain.segments.column_profile import ColumnProfile, merge
 from segments.names import TableName
 from segments.services.core.context import Context
 from segments.services.engine.snapshots import ProfileReader
+from segments.services.replacement.history.as_of import segments_by_name
 from segments.services.replacement.lineage_record import observe
 from segments.services.replacement.rollback_preview import SnapshotSummary, summarise
 from segments.services.segments.segments import read_records
@@ -103,13 +104,13 @@ class SnapshotDiff:
 def diff_snapshots(
     ctx: Context, table: TableName, before: str, after: str, read_profile: ProfileReader | None
 ) -> SnapshotDiff:
-    """Compare two snapshots by name (``domain.snapshots``). NotFound for an unknown table or entry, InvalidInput for a
-    bad name.
+    """Compare two snapshots: numbers of the history, or names as in ``domain.snapshots``. NotFound for an unknown
+    table, snapshot or entry, InvalidInput for a bad name.
 
     ``read_profile`` asks servers of our own; None where there are none.
     """
     seen = observe(ctx, table)
-    old, new = (find_snapshot(seen.lineage, name, seen.ideal.maps) for name in (before, after))
+    old, new = (segments_by_name(seen, ctx, table, name) for name in (before, after))
     same = sorted(set(old.segments) & set(new.segments))
     removed = sorted(set(old.segments) - set(new.segments))
     added = sorted(set(new.segments) - set(old.segments))

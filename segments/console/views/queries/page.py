@@ -19,6 +19,7 @@ from segments.errors import InvalidInput, PinotAdminError
 from segments.services.access.api_tokens import person_name
 from segments.services.access.query_rights import require_query_rights
 from segments.services.core.page_addresses import default_cluster
+from segments.services.replacement.history.as_of import query_as_of, snapshot_named
 
 
 @page
@@ -52,5 +53,8 @@ def run(request: HttpRequest, form: QueryForm) -> dict[str, Any]:
     is_foreign = cluster != default_cluster()
     require_query_rights(request.user, cluster, sql, {}, is_foreign=is_foreign)
     with wiring.query_slots().slot(person_name(request.user)):
+        name = snapshot_named(sql, {})
+        if name:
+            return query_as_of(wiring.context(cluster), sql, {}, name)
         answer: dict[str, Any] = wiring.query(cluster).query(sql)
     return answer

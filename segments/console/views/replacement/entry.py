@@ -23,7 +23,7 @@ from segments.console.views.tables.tables import head
 from segments.domain.replacement.end_job import EndJob, JobState
 from segments.domain.replacement.lineage import Entry, State
 from segments.errors import InvalidInput, NotFound
-from segments.models import LineageEntry, Table
+from segments.models import LineageEntry, Snapshot, Table
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
 from segments.services.jobs import queue
@@ -182,6 +182,10 @@ def _snapshots(table: Table, *chosen: str) -> list[tuple[str, str]]:
     """Names of snapshots and how a person knows them; what was chosen is always among them."""
     rows = LineageEntry.objects.filter(table=table)[:100]
     found = [("current", "what queries see now")]
+    history = Snapshot.objects.filter(cluster=table.cluster_id, table_name=table.name).only("number", "at", "rows")[
+        :100
+    ]
+    found += [(str(s.number), f"{s.at:%Y-%m-%d %H:%M:%S} snapshot {s.number}: {s.rows:,} rows") for s in history[:100]]
     for row in rows:
         at = f"{datetime.fromtimestamp(row.timestamp_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}"
         found += [(row.entry_id, f"{at} {row.state}: the table with this replacement")]

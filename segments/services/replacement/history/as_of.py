@@ -1,0 +1,131 @@
+"""Queries as of a snapshot: ``SET snapshot=12; SELECT ...`` or ``OPTION(snapshot=12)`` reads exactly the segments of
+that snapshot, hidden ones too, while they are on servers.
+
+A snapshot is a number of the table's history, or a name of ``segments.domain.replacement.snapshots``: so the new side
+of a replacement can be read before it is switched. A query reads one snapshot or is refused; it is never mixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+from segments.domain.formats.plural import counted
+from segments.domain.replacement.snapshots import Snapshot, find_snapshot
+from segments.errors import InvalidInput, PreconditionFailed, StateConflict
+from segments.names import OFFLINE, REALTIME, TableName, split_table_name
+from segments.services.core.context import Context
+from segments.services.replacement.history.snapshots import contents_of, snapshot
+from segments.services.replacement.lineage_record import Observed, observe
+from segments.services.segments.segments import read_records
+from segments.store import paths
+
+OPTION: Final = "snapshot"
+#: Of a real Pinot the files are fetched for the query.
+_MOST_FETCHED_BYTES: Final = 512 << 20
+
+
+def snapshot_named(sql: str, options: Mapping[str, str]) -> str:
+    """The snapshot that a query asks for, in its text or its options; empty: what queries see now."""
+    if OPTION not in sql.lower() and not any(key.lower() == OPTION for key in options):
+        return ""
+    # heavy: the SQL parser, which only a process that answers queries needs
+    from segments.dataplane.query import QueryRejected
+    from segments.dataplane.query.sql.tokens import read_tokens
+
+    try:
+        found = {**read_tokens(sql).options, **options}
+    except QueryRejected:
+        return ""  # whoever answers it says what is wrong
+    return next((str(v).strip("'\" ") for k, v in found.items() if k.strip().lower() == OPTION), "")
+
+
+def query_as_of(ctx: Context, sql: str, options: Mapping[str, str], name: str) -> dict[str, Any]:
+    """Pinot's broker response over the snapshot of that name. InvalidInput for a query of several tables, NotFound for
+    an unknown table or snapshot, PreconditionFailed where its segments are not on servers, StateConflict where one was
+    overwritten.
+    """
+    table = _table(ctx, sql)
+    found, crcs = _contents(ctx, table, name)
+    if found.gone:
+        raise PreconditionFailed(
+            f"Snapshot {name} of table '{table}' is not on servers: {counted(len(found.gone), 'segment')} of it "
+            f"left, e.g. '{found.gone[0]}'.",
+            remedy="Go back to it on tab History if its files are kept, or ask for another snapshot.",
+            segments=list(found.gone[:100]),
+        )
+    records = read_records(ctx, table, found.segments)
+    before = {s: m.crc for s, m in records.items()}
+    _require_same(table, name, crcs, before)
+    if not ctx.engine.offers.own_processes:
+        _require_small(table, name, sum(m.size_bytes or 0 for m in records.values()))
+    opened = ctx.engine.snapshots.open(ctx, table.typed)
+    if opened is None:
+        raise InvalidInput(f"Snapshots of table '{table}' can not be queried on this cluster.")
+    with opened as reader:
+        answer = reader.query(sql, options, segments=found.segments)
+    after = {s: m.crc for s, m in read_records(ctx, table, found.segments).items()}
+    _require_same(table, name, {s: crc or 0 for s, crc in before.items()}, after)
+    return answer
+
+
+def segments_by_name(seen: Observed, ctx: Context, table: TableName, name: str) -> Snapshot:
+    """The snapshot of a history's number, or of a name of the lineage. NotFound when there is none."""
+    return _found(ctx, table, seen, name)[0]
+
+
+def _contents(ctx: Context, table: TableName, name: str) -> tuple[Snapshot, Mapping[str, int]]:
+    return _found(ctx, table, observe(ctx, table), name)
+
+
+def _found(ctx: Context, table: TableName, seen: Observed, name: str) -> tuple[Snapshot, Mapping[str, int]]:
+    """(its segments, {segment: CRC} as far as it is known)."""
+    there: Collection[str] = seen.ideal.maps
+    if not (name.isascii() and name.isdigit() and len(name) < 20) or name in seen.lineage.entries:
+        return find_snapshot(seen.lineage, name, there), {}
+    contents = contents_of(snapshot(ctx, table, int(name)))
+    present, gone = sorted(s for s in contents if s in there), sorted(s for s in contents if s not in there)
+    return Snapshot(name, tuple(present), tuple(gone)), contents
+
+
+def _table(ctx: Context, sql: str) -> TableName:
+    # heavy: the SQL parser, which only a process that answers queries needs
+    from segments.dataplane.query import QueryRejected, table_of
+
+    try:
+        raw, kind = split_table_name(table_of(sql))
+    except QueryRejected as error:
+        raise InvalidInput(
+            f"A query as of a snapshot reads one table in one SELECT: {error}",
+            remedy="Leave out the option 'snapshot', or ask for each table on its own.",
+        ) from error
+    if kind is None and all(
+        ctx.store.exists(paths.table_config(f"{raw}_{k}")) is not None for k in (OFFLINE, REALTIME)
+    ):
+        raise InvalidInput(
+            f"Table '{raw}' is hybrid, and snapshots are of one of its tables.", remedy=f"Ask for {raw}_{OFFLINE}."
+        )
+    return TableName(raw, kind or OFFLINE)
+
+
+def _require_same(table: TableName, name: str, wanted: Mapping[str, int], there: Mapping[str, int | None]) -> None:
+    other = sorted(s for s, crc in wanted.items() if crc and s in there and there[s] not in (None, crc))
+    if other:
+        raise StateConflict(
+            f"Segment '{other[0]}' of snapshot {name} of table '{table}' was overwritten by another of its name.",
+            remedy="Ask for another snapshot.",
+            segments=_first(other),
+        )
+
+
+def _first(names: Sequence[str]) -> list[str]:
+    return list(names[:100])
+
+
+def _require_small(table: TableName, name: str, size: int) -> None:
+    if size > _MOST_FETCHED_BYTES:
+        raise InvalidInput(
+            f"Snapshot {name} of table '{table}' has {size:,} bytes, and its files would be fetched for the query: at "
+            f"most {_MOST_FETCHED_BYTES:,} are.",
+            remedy="A real Pinot answers only from what queries see: go back to the snapshot to query it.",
+        )
