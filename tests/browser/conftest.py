@@ -42,6 +42,7 @@ from tests.factories import (
     make_run,
     make_segments,
     make_session,
+    make_snapshot,
     make_table,
     make_user,
 )
@@ -75,6 +76,8 @@ def world(transactional_db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         make_push_segment(make_push(table_name=TABLE.raw))
         make_finding(table_name=TABLE.typed)
         make_run(table_name=TABLE.typed)
+        make_snapshot(1, TABLE.typed, *OLD, rows=20)
+        make_snapshot(2, TABLE.typed, *NEW, rows=20, kind="switch", entries=[entry], states={entry: "COMPLETED"})
         make_event(target=TABLE.typed, detail={"entry": entry})
         make_table(
             "empty_OFFLINE",
