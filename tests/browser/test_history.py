@@ -47,14 +47,14 @@ def test_three_steps_back_and_forward_again_are_two_clicks_and_a_reason_each(pag
     page.locator("#snapshot-2").get_by_role("link", name="Go back to this…").click()
     _picture(page, "restore")
     page.get_by_label("Reason").fill("three bad files")
-    page.get_by_role("button", name="Go back to snapshot 2").click()
+    page.get_by_role("button", name="Restore snapshot 2").click()
     expect(page.get_by_text("see snapshot 2 again")).to_be_visible()
     expect(page.locator("#snapshot-6")).to_contain_text("three bad files")
     assert world.visible == list(NEW)
     _picture(page, "gone-back")
     page.get_by_role("link", name="Undo", exact=True).click()
     page.get_by_label("Reason").fill("they were right")
-    page.get_by_role("button", name="Go back to snapshot 5").click()
+    page.get_by_role("button", name="Restore snapshot 5").click()
     expect(page.get_by_text("see snapshot 5 again")).to_be_visible()
     assert world.visible == ["sales_23_0", "sales_23_1", "sales_23_2"]
 

@@ -42,11 +42,10 @@ def snapshots(request: HttpRequest, typed: str) -> HttpResponse:
 def _preview(target: Target, plain: Operation) -> Operation:
     number = int(target.arguments["number"])
     found = preview_return(target.ctx, target.name, number)
-    verb = "Go back to" if number < found.present else "Go to"
     return replace(
         plain,
-        title=f"{verb} snapshot {number}",
-        button=f"{verb} snapshot {number}",
+        title=f"Go back to snapshot {number}",
+        button=f"Restore snapshot {number}",
         explain=_explained(found),
         lines=presenter.sides(found.before, found.after),
         warnings=[*found.notes, *_warnings(found)],
@@ -69,8 +68,8 @@ def _explained(found: ReturnPreview) -> list[str]:
         undo = f"It can be undone until {until}, by going to snapshot {found.present} again."
     return [
         *found.steps,
-        f"{counted(len(found.returning_segments), 'segment')} of snapshot {found.number} "
-        f"and none of {counted(len(found.leaving_segments), 'other')} are seen then.",
+        f"Queries then see {counted(len(found.returning_segments), 'segment')} that they do not see now, and no longer "
+        f"{len(found.leaving_segments):,} that they do.",
         undo,
     ]
 
