@@ -63,3 +63,10 @@ def test_rows_that_somebody_deleted_are_read_again(world: IngestionWorld) -> Non
     assert world.vis == 0
     world.go()
     assert world.vis >= 1
+
+
+def test_a_file_that_was_deleted_after_its_rows_were_is_forgotten(world: IngestionWorld) -> None:
+    (world.folder / "old.csv").unlink()
+    world.go()
+    assert world.vis == 1
+    assert world.go().session_id is None
