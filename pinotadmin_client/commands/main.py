@@ -1,0 +1,94 @@
+"""``pinotadmin COMMAND``: tables, snapshots, rollback, undo, pause, resume, query, audit of an installation.
+
+Exit status: 0 done, 1 refused or blocked, 2 wrong arguments or credentials, 3 no answer, 4 not confirmed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+import httpx
+
+from pinotadmin_client.client import DEFAULT_TIMEOUT_S, Client
+from pinotadmin_client.commands import changing, reading
+from pinotadmin_client.commands.output import write_json
+from pinotadmin_client.credentials import NoCredentials, find
+from pinotadmin_client.errors import ApiError, ClientError, NoAnswer
+
+_READS = {"tables": reading.tables, "snapshots": reading.snapshots, "query": reading.query, "audit": reading.audit}
+_CHANGES = {
+    "rollback": changing.rollback,
+    "undo": changing.undo,
+    "pause": changing.pause,
+    "resume": changing.resume,
+}
+
+
+def run(
+    arguments: Sequence[str] | None = None,
+    program: str = "pinotadmin",
+    *,
+    credentials_file: str = "",
+    http: httpx.Client | None = None,
+) -> int:
+    """Do what the arguments say; returns the exit status. ``credentials_file`` is taken where none is named."""
+    given = _parser(program).parse_args(arguments)
+    try:
+        found = find(given.url, given.token_file, given.credentials or credentials_file)
+        with Client(found.url, credentials=found, cluster=given.cluster, timeout_s=given.timeout, http=http) as client:
+            {**_READS, **_CHANGES}[given.command](client, given)
+    except (ClientError, ValueError) as error:
+        return _report(error, is_json=given.json)
+    return 0
+
+
+def _report(error: ClientError | ValueError, *, is_json: bool) -> int:
+    if is_json and isinstance(error, ApiError):
+        write_json({"error": error.message, "status": error.status, "remedy": error.remedy})
+    sys.stderr.write(f"{error}\n")
+    if isinstance(error, NoCredentials | ValueError):
+        return 2
+    if isinstance(error, NoAnswer):
+        return 3
+    return 4 if isinstance(error, changing.NotConfirmed) else 1
+
+
+def _parser(program: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=program, description=__doc__)
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--url", default="", help="Address of the installation; else PINOTADMIN_URL")
+    common.add_argument("--token-file", default="", help="File that holds an API token; else PINOTADMIN_TOKEN")
+    common.add_argument("--credentials", default="", help="JSON with url and token; else PINOTADMIN_CREDENTIALS")
+    common.add_argument("--cluster", default="", help="A Pinot cluster that the installation drives")
+    common.add_argument("--timeout", type=float, default=DEFAULT_TIMEOUT_S, help="Seconds for each call")
+    common.add_argument("--json", action="store_true", help="Print JSON")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, function in {**_READS, **_CHANGES}.items():
+        made = commands.add_parser(name, parents=[common], help=(function.__doc__ or "").partition("\n")[0])
+        _arguments_of(name, made)
+    return parser
+
+
+def _arguments_of(name: str, made: argparse.ArgumentParser) -> None:
+    if name in ("snapshots", *_CHANGES):
+        made.add_argument("table")
+    if name in ("rollback", "undo"):
+        made.add_argument("entry", help="Id of a lineage entry, as 'snapshots' lists it")
+    if name in ("snapshots", "rollback", "undo"):
+        made.add_argument("--type", default="OFFLINE", choices=["OFFLINE", "REALTIME"])
+    if name == "query":
+        made.add_argument("sql")
+    if name == "audit":
+        made.add_argument("--limit", type=int, default=50)
+        for each in ("target", "actor", "action"):
+            made.add_argument(f"--{each}")
+    if name in _CHANGES:
+        made.add_argument("--dry-run", action="store_true", help="Show what it would do, and stop")
+        made.add_argument("--yes", action="store_true", help="Do not ask")
+        made.add_argument("--reason", required=True, help="Why; goes into the audit record")
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -1,0 +1,30 @@
+"""``manage.py client COMMAND``: the command ``pinotadmin``, by default on the running ``up``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandParser
+
+from pinotadmin_client.commands.main import run
+
+
+class Command(BaseCommand):
+    """Hands everything to ``python -m pinotadmin_client``."""
+
+    help = "Tables, snapshots, rollback, undo, pause, resume, query and audit of an installation, over its REST API."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Takes what the command takes; ``client rollback --help`` lists it."""
+        parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="COMMAND ...")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Exits with the command's status."""
+        running = Path(settings.DATA_DIR) / "endpoints.json"
+        found = str(running) if running.is_file() else ""
+        sys.exit(run(options["arguments"], "manage.py client", credentials_file=found))
