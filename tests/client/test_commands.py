@@ -31,8 +31,6 @@ def pinotadmin(connect: Connect, http: httpx.Client, monkeypatch: pytest.MonkeyP
 
 
 def test_reading_is_a_table_or_json(table: ApiCluster, pinotadmin: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    table: ApiCluster, pinotadmin: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
     entry = replaced(table, ["a"], ["b"])
     assert pinotadmin("tables") == 0
     assert capsys.readouterr().out.split() == ["TABLE", "t"]
