@@ -33,8 +33,6 @@ class Change:
     """What is done to each table, in words and as a call. ``run`` gets the cluster, the table, the form's values and
     who asks, and returns a sentence; it raises a PinotAdminError for what is refused. ``action`` is the audit's word
     for a try without the right.
-
-    ``confirm``: a text to be typed before it is done. ``extra``: what else the template shows.
     """
 
     action: str
@@ -43,13 +41,11 @@ class Change:
     explain: Sequence[str]
     run: Callable[[Context, TableName, Mapping[str, Any], Actor], str]
     fields: Mapping[str, forms.Field] = field(default_factory=dict)
-    confirm: str = ""
     why_not: str = ""
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 class ReasonForm(forms.Form):
-    """The change's own fields, the text to be typed, and why."""
+    """The change's own fields, and why."""
 
     reason = forms.CharField(
         max_length=500,
@@ -60,21 +56,7 @@ class ReasonForm(forms.Form):
 
     def __init__(self, data: Mapping[str, Any] | None, change: Change) -> None:
         super().__init__(data)
-        self._confirm = change.confirm
-        own = {**change.fields}
-        if change.confirm:
-            own["confirm"] = forms.CharField(
-                label=f"Type {change.confirm} to confirm",
-                widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
-            )
-        self.fields = {**own, **self.fields}
-
-    def clean_confirm(self) -> str:
-        """The typed text must be the one that is wanted."""
-        typed: str = self.cleaned_data["confirm"].strip()
-        if typed != self._confirm:
-            raise forms.ValidationError(f"This is something else. Type {self._confirm} to confirm.")
-        return typed
+        self.fields = {**change.fields, **self.fields}
 
 
 def confirm(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import get_object_or_404
 from unfold.decorators import action
 
+from segments.admin.console_buttons import changelist, to_table
 from segments.admin.readonly import ReadOnlyAdmin
 from segments.models import IngestionAttempt, IngestionFile, IngestionSession
-from segments.services.core.page_addresses import address_in
 
 
 @admin.register(IngestionSession)
@@ -21,7 +21,8 @@ class IngestionSessionAdmin(ReadOnlyAdmin):
     list_filter = ["state", "mode", "swap", "table"]
     list_select_related = ["table"]
     search_fields = ["session_id", "table__name", "entry_id"]
-    actions_detail = ["open_console"]
+    actions_detail = ["open_console", "retry", "cancel", "undo"]
+    actions_row = ["retry", "cancel", "undo"]
 
     @admin.display(description="Files")
     def files(self, session: IngestionSession) -> str:
@@ -32,9 +33,26 @@ class IngestionSessionAdmin(ReadOnlyAdmin):
     @action(description="Open in the console", url_path="console")  # type: ignore[untyped-decorator]  # unfold ships no types
     def open_console(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """The session's page, with its buttons."""
+        return self._to(request, object_id, "console:ingestion_session", "")
+
+    @action(description="Retry…", url_path="retry", icon="replay")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def retry(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """Its failed files again."""
+        return self._to(request, object_id, "console:retry_ingestion", changelist(self))
+
+    @action(description="Cancel…", url_path="cancel", icon="cancel")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def cancel(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """Stop it."""
+        return self._to(request, object_id, "console:cancel_ingestion", changelist(self))
+
+    @action(description="Undo…", url_path="undo", icon="undo")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def undo(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """Take back what it switched to."""
+        return self._to(request, object_id, "console:undo_ingestion", changelist(self))
+
+    def _to(self, request: HttpRequest, object_id: int, page: str, back: str) -> HttpResponse:
         session = get_object_or_404(self.get_queryset(request).select_related("table__cluster"), pk=object_id)
-        table = session.table
-        return redirect(address_in(table.cluster.name, "console:ingestion_session", table.name, session.session_id))
+        return to_table(request, page, session.table, session.session_id, back=back)
 
 
 @admin.register(IngestionFile)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from unfold.decorators import action
 
 from segments.admin import reingestion, table_changes
 from segments.admin.confirmation import Change, confirm
+from segments.admin.console_buttons import consuming, reingesting, rolling_back, to_table
 from segments.admin.readonly import ReadOnlyAdmin, segment_count
 from segments.models import Cluster, ConsumingSegment, LineageEntry, Segment, Table
 from segments.names import REALTIME
 from segments.services.access.read_rights import readable_rows
-from segments.services.access.rights import has_right
 from segments.services.core.page_addresses import address_in
 
 
@@ -68,63 +68,65 @@ class TableAdmin(ReadOnlyAdmin):
     @action(description="Open in the console", url_path="console")  # type: ignore[untyped-decorator]  # unfold ships no types
     def open_console(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """The table's page."""
-        return _to(request, "console:table", object_id)
+        return to_table(
+            request, "console:table", get_object_or_404(Table.objects.select_related("cluster"), pk=object_id)
+        )
 
     @action(description="Pause…", url_path="pause", icon="pause")  # type: ignore[untyped-decorator]  # unfold ships no types
     def pause(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Pause the table."""
-        return self._ask(request, object_id, table_changes.pause)
+        return self._consuming(request, object_id, "console:pause")
 
     @action(description="Resume…", url_path="resume", icon="play_arrow")  # type: ignore[untyped-decorator]  # unfold ships no types
     def resume(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Resume the table, also one that is paused as a whole and so has no consuming segment."""
-        return self._ask(request, object_id, table_changes.resume)
+        return self._consuming(request, object_id, "console:resume")
 
     @action(description="Force commit…", url_path="commit", icon="save")  # type: ignore[untyped-decorator]  # unfold ships no types
     def force_commit(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Commit its consuming segments."""
-        return self._ask(request, object_id, table_changes.commit)
+        return self._consuming(request, object_id, "console:commit")
 
     @action(description="Roll back…", url_path="rollback", icon="undo")  # type: ignore[untyped-decorator]  # unfold ships no types
     def roll_back(self, request: HttpRequest, object_id: int) -> HttpResponse:
-        """Take its newest replacement back; older ones have their own rows."""
-        table = get_object_or_404(self.get_queryset(request), pk=object_id)
-        newest = (
-            LineageEntry.objects.select_related("table__cluster").filter(table=table).exclude(state="REVERTED").first()
-        )
-        if newest is None:
-            messages.info(request, f"{table.name} has no replacement that could be taken back.")
-            return redirect("../change/")
-        return confirm(request, self, [table], table_changes.take_back(newest))
+        """Its newest replacement; older ones have their own rows."""
+        return rolling_back(request, self, self._table(request, object_id), None)
 
     @action(description="Run a pass…", url_path="passes", icon="autorenew")  # type: ignore[untyped-decorator]  # unfold ships no types
     def run_pass(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Retention, validation and the others, once."""
-        return self._ask(request, object_id, table_changes.run_pass)
+        return confirm(request, self, [table := self._table(request, object_id)], table_changes.run_pass([table]))
 
     @admin.action(description="Pause selected tables…")
     def pause_selected(self, request: HttpRequest, rows: QuerySet[Table]) -> HttpResponse:
         """Pause those that consume."""
-        return self._ask_all(request, rows, "pause_selected", table_changes.pause)
+        return self._ask_all(request, rows, "console:pause", table_changes.pause)
 
     @admin.action(description="Resume selected tables…")
     def resume_selected(self, request: HttpRequest, rows: QuerySet[Table]) -> HttpResponse:
         """Resume those that consume."""
-        return self._ask_all(request, rows, "resume_selected", table_changes.resume)
+        return self._ask_all(request, rows, "console:resume", table_changes.resume)
 
     @admin.action(description="Force commit selected tables…")
     def commit_selected(self, request: HttpRequest, rows: QuerySet[Table]) -> HttpResponse:
         """Commit the consuming segments of those that consume."""
-        return self._ask_all(request, rows, "commit_selected", table_changes.commit)
+        return self._ask_all(request, rows, "console:commit", table_changes.commit)
 
-    def _ask(self, request: HttpRequest, object_id: int, change: Callable[[list[Table]], Change]) -> HttpResponse:
-        table = get_object_or_404(self.get_queryset(request), pk=object_id)
-        return confirm(request, self, [table], change([table]))
+    def _table(self, request: HttpRequest, object_id: int) -> Table:
+        table: Table = get_object_or_404(self.get_queryset(request).select_related("cluster"), pk=object_id)
+        return table
+
+    def _consuming(self, request: HttpRequest, object_id: int, page: str) -> HttpResponse:
+        return consuming(request, self, page, self._table(request, object_id))
 
     def _ask_all(
-        self, request: HttpRequest, rows: QuerySet[Table], name: str, change: Callable[[list[Table]], Change]
+        self, request: HttpRequest, rows: QuerySet[Table], page: str, change: Callable[[list[Table]], Change]
     ) -> HttpResponse:
+        """One table goes to its own page; of several each is changed for the same reason."""
         tables = list(rows.select_related("cluster"))
+        if len(tables) == 1:
+            return consuming(request, self, page, tables[0])
+        name = request.POST.get("action", "")
         hold: dict[str, list[Any]] = {"action": [name], ACTION_CHECKBOX_NAME: [t.pk for t in tables]}
         return confirm(request, self, tables, change(tables), hold)
 
@@ -161,18 +163,12 @@ class SegmentAdmin(ReadOnlyAdmin):
     def reingest(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Read its rows from the stream again, where no server has them."""
         segment = get_object_or_404(self.get_queryset(request).select_related("table__cluster"), pk=object_id)
-        return confirm(request, self, [segment.table], reingestion.reingest([segment]))
+        return reingesting(request, self, [segment])
 
     @admin.action(description="Reingest selected segments…")
     def reingest_selected(self, request: HttpRequest, rows: QuerySet[Segment]) -> HttpResponse:
         """Those of them that are broken."""
-        segments = list(rows.select_related("table__cluster"))
-        hold: dict[str, list[Any]] = {
-            "action": ["reingest_selected"],
-            ACTION_CHECKBOX_NAME: [s.pk for s in segments],
-        }
-        tables = list({s.table.pk: s.table for s in segments}.values())
-        return confirm(request, self, tables, reingestion.reingest(segments), hold)
+        return reingesting(request, self, list(rows.select_related("table__cluster")))
 
 
 @admin.register(ConsumingSegment)
@@ -207,24 +203,24 @@ class ConsumingSegmentAdmin(ReadOnlyAdmin):
     @action(description="Pause table…", url_path="pause", icon="pause")  # type: ignore[untyped-decorator]  # unfold ships no types
     def pause(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Pause its table."""
-        return self._ask(request, object_id, table_changes.pause)
+        return self._consuming(request, object_id, "console:pause")
 
     @action(description="Resume table…", url_path="resume", icon="play_arrow")  # type: ignore[untyped-decorator]  # unfold ships no types
     def resume(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Resume its table."""
-        return self._ask(request, object_id, table_changes.resume)
+        return self._consuming(request, object_id, "console:resume")
 
     @action(description="Force commit…", url_path="commit", icon="save")  # type: ignore[untyped-decorator]  # unfold ships no types
     def force_commit(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Commit the consuming segments of its table."""
-        return self._ask(request, object_id, table_changes.commit)
+        return self._consuming(request, object_id, "console:commit")
 
     @action(description="Reingest broken segments…", url_path="reingest", icon="replay")  # type: ignore[untyped-decorator]  # unfold ships no types
     def reingest(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Read the segments of its table again that no server has."""
-        return self._ask(request, object_id, lambda tables: reingestion.reingest_broken(tables[0]))
+        return self._consuming(request, object_id, "console:reingest")
 
-    def _ask(self, request: HttpRequest, object_id: int, change: Callable[[list[Table]], Change]) -> HttpResponse:
+    def _consuming(self, request: HttpRequest, object_id: int, page: str) -> HttpResponse:
         # Also of one that was committed since the list was shown: what is changed is its table.
         rows = readable_rows(
             Segment.objects.select_related("table__cluster"),
@@ -232,8 +228,7 @@ class ConsumingSegmentAdmin(ReadOnlyAdmin):
             cluster=self.read_by[0],
             table=self.read_by[1],
         )
-        table = get_object_or_404(rows, pk=object_id).table
-        return confirm(request, self, [table], change([table]))
+        return consuming(request, self, page, get_object_or_404(rows, pk=object_id).table)
 
 
 @admin.register(LineageEntry)
@@ -260,17 +255,6 @@ class LineageEntryAdmin(ReadOnlyAdmin):
 
     @action(description="Roll back…", url_path="rollback", icon="undo")  # type: ignore[untyped-decorator]  # unfold ships no types
     def roll_back(self, request: HttpRequest, object_id: int) -> HttpResponse:
-        """Take it back, with the replacements that were built on it."""
+        """Together with the replacements that were built on it."""
         entry = get_object_or_404(self.get_queryset(request).select_related("table__cluster"), pk=object_id)
-        return confirm(request, self, [entry.table], table_changes.take_back(entry))
-
-
-def _to(request: HttpRequest, page: str, object_id: Any) -> HttpResponse:
-    return _to_table(request, page, get_object_or_404(Table.objects.select_related("cluster"), pk=object_id))
-
-
-def _to_table(request: HttpRequest, page: str, table: Table, *more: str) -> HttpResponse:
-    """A redirect names the table, so it is for those who may read it."""
-    if not has_right(request.user, "read", table.cluster.name, table.name):
-        raise Http404
-    return redirect(address_in(table.cluster.name, page, table.name, *more))
+        return rolling_back(request, self, entry.table, entry)

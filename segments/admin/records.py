@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from unfold.decorators import action
 
+from segments.admin.console_buttons import changelist, returning
 from segments.admin.readonly import ReadOnlyAdmin
 from segments.models import ApiToken, AuditEvent, Finding, FindingSnooze, PassRun, Push, PushSegment
 from segments.services.access.read_rights import readable_events, readable_pushes, reads_all
@@ -24,7 +25,7 @@ class PushAdmin(ReadOnlyAdmin):
     list_filter = ["state", "stage", "table_name"]
     search_fields = ["table_name", "actor", "entry_id"]
     exclude = ["plan"]
-    actions_detail = ["open_console"]
+    actions_detail = ["open_console", "cancel", "finish", "override"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any, Any]:
         """Pushes to tables that the person may read."""
@@ -35,6 +36,25 @@ class PushAdmin(ReadOnlyAdmin):
         """The push's page with live progress."""
         push = get_object_or_404(self.get_queryset(request), pk=object_id)
         return redirect(address_in(push.cluster, "console:push", push.pk))
+
+    @action(description="Cancel…", url_path="cancel", icon="cancel")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def cancel(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """What it began is taken back."""
+        return self._press(request, object_id, "console:cancel_push")
+
+    @action(description="Check again and finish…", url_path="finish", icon="replay")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def finish(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Retry one that its table's checks stopped."""
+        return self._press(request, object_id, "console:finish_push")
+
+    @action(description="Finish despite failed checks…", url_path="override", icon="warning")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def override(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Switch although checks failed."""
+        return self._press(request, object_id, "console:override_push")
+
+    def _press(self, request: HttpRequest, object_id: str, page: str) -> HttpResponse:
+        push = get_object_or_404(self.get_queryset(request), pk=object_id)
+        return redirect(returning(address_in(push.cluster, page, push.pk), changelist(self)))
 
 
 @admin.register(PushSegment)
@@ -75,6 +95,23 @@ class FindingAdmin(ReadOnlyAdmin):
     list_display = ["severity", "table_name", "message", "first_seen", "closed_at"]
     list_filter = ["severity", "code", ("closed_at", admin.EmptyFieldListFilter)]
     search_fields = ["table_name", "message"]
+    actions_detail = ["fix", "snooze"]
+
+    @action(description="Fix it…", url_path="fix", icon="build")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def fix(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """With every write shown beforehand."""
+        return self._press(request, object_id, "console:fix_finding")
+
+    @action(description="Snooze…", url_path="snooze", icon="snooze")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def snooze(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """Nobody is notified of it for a while."""
+        return self._press(request, object_id, "console:snooze_finding")
+
+    def _press(self, request: HttpRequest, object_id: int, page: str) -> HttpResponse:
+        found = get_object_or_404(self.get_queryset(request), pk=object_id)
+        if not found.table_name:
+            return redirect(address_in(found.cluster, "console:findings"))
+        return redirect(returning(address_in(found.cluster, page, found.table_name, found.pk), changelist(self)))
 
 
 @admin.register(FindingSnooze)

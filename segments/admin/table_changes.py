@@ -1,28 +1,23 @@
-"""What the admin can do to a table: pause, resume, force commit, take a replacement back, run a pass."""
+"""What the admin can do to one table or several: pause, resume, force commit, run a pass."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, Final, cast
 
 from django import forms
-from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget, UnfoldBooleanWidget
+from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
 
 from segments import wiring
 from segments.admin.confirmation import Change
-from segments.domain.formats.plural import counted
 from segments.domain.realtime.force_commit import BatchSettings
 from segments.errors import InvalidInput, PinotAdminError
-from segments.models import LineageEntry, Table
+from segments.models import Table
 from segments.names import REALTIME, TableName
 from segments.services.core.context import Actor, Context
-from segments.services.core.page_addresses import address_in
 from segments.services.realtime import consumption, force_commit
 from segments.services.realtime.consuming_segments import StartFrom, Word
 from segments.services.realtime.resume_plan import streams_before
-from segments.services.replacement import protocol as replacement
-from segments.services.replacement import rollback
 from segments.services.upkeep import passes
 
 _STARTS: Final = [
@@ -110,60 +105,6 @@ def run_pass(tables: list[Table]) -> Change:
     explain = ["The pass runs once, now, as its schedule would run it."]
     title = f"Run a pass over {_named(tables)}"
     return Change(action="run", title=title, button="Run", run=run, explain=explain, fields={"task": task})
-
-
-def take_back(entry: LineageEntry) -> Change:
-    """Take a replacement back, with those that were built on it; the page compares what queries see
-    before and after.
-    """
-    table, entry_id = entry.table, entry.entry_id
-    preview = rollback.preview_rollback(
-        wiring.context(table.cluster.name), TableName(table.raw_name, cast(Any, table.type)), entry_id
-    )
-
-    force = forms.BooleanField(
-        label="Take back what is not ended too; its push will fail. Go on where new segments are gone.",
-        widget=UnfoldBooleanWidget,
-    )
-    shown = forms.CharField(widget=forms.HiddenInput, initial=" ".join(s.entry_id for s in preview.steps))
-    blockers = [] if preview.needs_force else preview.blockers
-    taken = (
-        f"{len(preview.steps)} replacement{'' if len(preview.steps) == 1 else 's, newest first,'} taken back in one "
-        "step."
-    )
-    return Change(
-        action="rollback",
-        title=f"Roll back {table.name}",
-        button="Roll back",
-        run=partial(_take_back, entry_id),
-        confirm=table.name,
-        why_not=" ".join(blockers),
-        explain=[
-            taken,
-            f"The table loses {counted(len(preview.deleted_segments), 'segment')} of the new side.",
-            *preview.notes,
-        ],
-        fields={"steps": shown, **({"force": force} if preview.needs_force else {})},
-        extra={"before": preview.before, "after": preview.after, "console": _page_of(entry)},
-    )
-
-
-def _take_back(entry_id: str, ctx: Context, name: TableName, values: Mapping[str, Any], actor: Actor) -> str:
-    now, force = rollback.preview_rollback(ctx, name, entry_id), bool(values.get("force"))
-    if [s.entry_id for s in now.steps] != values["steps"].split():
-        raise InvalidInput(
-            "Other replacements were made or taken back since you saw this page.", remedy="Open it again."
-        )
-    if len(now.steps) > 1:
-        rollback.roll_back(ctx, name, entry_id, force=force, actor=actor)
-    else:
-        replacement.revert_replace(ctx, name, entry_id, force=force, actor=actor)
-    rows, files = counted(now.after.rows, "row"), counted(now.after.segments, "segment")
-    return f"Rolled back: queries on {name} see {rows} in {files}."
-
-
-def _page_of(entry: LineageEntry) -> str:
-    return address_in(entry.table.cluster.name, "console:entry", entry.table.name, entry.entry_id)
 
 
 def _streams_before(table: Table) -> list[str]:

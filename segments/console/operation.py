@@ -42,7 +42,7 @@ from segments.errors import PinotAdminError, StateConflict
 from segments.models import Table
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
-from segments.services.core.page_addresses import default_cluster
+from segments.services.core.page_addresses import RETURN_TO, admin_page, default_cluster
 
 #: What stands above an operation that concerns no table: (its place in the navigation, page, words of the link).
 _PLACES: Final = {
@@ -94,6 +94,11 @@ class Target:
     def value(self, key: str) -> str:
         """The last of them, or nothing."""
         return (self.request.POST if self.is_post else self.request.GET).get(key, "")
+
+    @property
+    def return_to(self) -> str:
+        """The page of the admin that the button was reached from, and leads back to; else empty."""
+        return admin_page(self.value(RETURN_TO))
 
     def address(self, page_name: str, *names: Any) -> str:
         """The address of a page of the table."""
@@ -254,7 +259,7 @@ def _press(target: Target, declared: Operation, shown: Operation) -> HttpRespons
         wait_for_mirror(target.ctx, target.row)
     undo = format_html(' <a href="{}">{}</a>', outcome.undo, outcome.undo_text) if outcome.undo else ""
     messages.success(request, format_html("{}{}", outcome.sentence, undo))
-    return redirect((shown.then or shown.back)(target))
+    return redirect(target.return_to or (shown.then or shown.back)(target))
 
 
 def _may(target: Target, operation: Operation) -> bool:
@@ -284,7 +289,8 @@ def _page(target: Target, shown: Operation, form: OperationForm, status: int = H
         "base": "console/table_base.html" if target.row else "console/base.html",
         "above_text": above_text,
         "operation": shown,
-        "back": shown.back(target),
+        "back": target.return_to or shown.back(target),
+        "return_to": {RETURN_TO: target.return_to} if target.return_to else {},
         "form": form,
         "may_do": _may(target, shown),
         "curl": _curl(target, shown),

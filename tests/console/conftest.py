@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -70,3 +71,9 @@ def logged_in(name: str, *rights: str, is_superuser: bool = False) -> Client:
     client = Client()
     client.force_login(make_user(name, *rights, is_staff=is_superuser, is_superuser=is_superuser))
     return client
+
+
+def seen(client: Client, address: str) -> str:
+    """What stands, in the form of a button, for the preview that is shown."""
+    found = re.search(r'name="seen" value="([^"]+)"', client.get(address).content.decode())
+    return found[1] if found else ""

@@ -91,6 +91,11 @@ def fingerprint(preview: RevertPreview) -> str:
     return hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()[:32]
 
 
+def fingerprint_of_steps(preview: RollbackPreview) -> str:
+    """The same for several replacements: which they are."""
+    return hashlib.sha256(" ".join(step.entry_id for step in preview.steps).encode()).hexdigest()[:32]
+
+
 def deadline(preview: RevertPreview) -> datetime | None:
     """Until when the old side is kept."""
     until = preview.possible_until_ms

@@ -10,8 +10,11 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.urls import get_script_prefix, get_urlconf, reverse, set_script_prefix, set_urlconf
+from django.utils.http import url_has_allowed_host_and_scheme
 
 PREFIX: Final = "console/c/"
+#: What the address and the form of a button call the page of the admin that it was reached from.
+RETURN_TO: Final = "next"
 
 
 def default_cluster() -> str:
@@ -24,6 +27,13 @@ def address_in(cluster: str, page: str, *args: Any) -> str:
     is_default = cluster == default_cluster()
     with mounted_at("/" if is_default else f"/{PREFIX}{cluster}/"):
         return reverse(page, args=args, urlconf=settings.ROOT_URLCONF if is_default else settings.CLUSTER_URLCONF)
+
+
+def admin_page(address: str) -> str:
+    """The address, if it is a page of the admin, else "": what a link carries must not lead to another site."""
+    with at_home():
+        is_admin = address.startswith(reverse("admin:index"))
+    return address if is_admin and url_has_allowed_host_and_scheme(address, allowed_hosts=None) else ""
 
 
 @contextmanager

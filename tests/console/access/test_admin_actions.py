@@ -28,6 +28,7 @@ from tests.services.world import TABLE as OFFLINE
 from tests.services.world import World
 
 TABLES = "/admin/segments/table/"
+ENTRIES = "/admin/segments/lineageentry/"
 
 
 @pytest.fixture
@@ -52,12 +53,11 @@ def mirrored(world: RealtimeWorld | World) -> Table:
     return Table.objects.get()
 
 
-def hidden(page: str) -> dict[str, str]:
-    """Hidden fields of the form of a page, but for the token."""
-    fields = re.findall(
-        r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.partition('<form method="post" novalidate>')[2]
-    )
-    return {name: value for name, value in fields if name != "csrfmiddlewaretoken"}
+def opened(client: Client, address: str) -> tuple[str, dict[str, str]]:
+    """The console's page that a button of the admin leads to, and the hidden fields of its form."""
+    page = client.get(address)["Location"]
+    fields = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', client.get(page).content.decode())
+    return page, {name: value for name, value in fields if name != "csrfmiddlewaretoken"}
 
 
 def test_a_paused_table_is_resumed_from_its_row_though_it_has_no_consuming_segment(
@@ -69,9 +69,9 @@ def test_a_paused_table_is_resumed_from_its_row_though_it_has_no_consuming_segme
     assert (table.is_paused, ConsumingSegment.objects.count()) == (True, 0)
     address = f"{TABLES}{table.pk}/resume/"
     assert address in root.get(TABLES).content.decode()
-    page = root.get(address).content.decode()
-    answer = root.post(address, {**hidden(page), "start": "lastConsumed", "reason": "repaired"}, follow=True)
-    assert "t_REALTIME consumes again." in answer.content.decode()
+    page, fields = opened(root, address)
+    answer = root.post(page, {**fields, "start": "lastConsumed", "reason": "repaired"})
+    assert (answer.status_code, answer["Location"]) == (302, TABLES)
     assert (streaming.pause.paused, len(streaming.consuming)) == (False, 2)
     event = AuditEvent.objects.get(action="resumeConsumption")
     assert (event.actor, event.reason, event.outcome) == ("root", "repaired", "done")
@@ -79,26 +79,47 @@ def test_a_paused_table_is_resumed_from_its_row_though_it_has_no_consuming_segme
 
 @pytest.mark.parametrize(("button", "action"), [("pause", "pauseConsumption"), ("commit", "forceCommit")])
 @pytest.mark.parametrize("model", ["table", "consumingsegment"])
-def test_a_row_pauses_and_commits_after_a_reason(
+def test_a_row_pauses_and_commits_on_the_consoles_page_which_leads_back(
     root: Client, streaming: RealtimeWorld, model: str, button: str, action: str
 ) -> None:
     pk = (Table.objects if model == "table" else ConsumingSegment.objects).get_queryset()[0].pk
-    address = f"/admin/segments/{model}/{pk}/{button}/"
-    assert address in root.get(f"/admin/segments/{model}/").content.decode()
-    fields = hidden(root.get(address).content.decode())
-    assert root.post(address, fields).status_code == 422  # no reason
+    rows = f"/admin/segments/{model}/"
+    assert f"{rows}{pk}/{button}/" in root.get(rows).content.decode()
+    page, fields = opened(root, f"{rows}{pk}/{button}/")
+    assert root.post(page, fields).status_code == 422  # no reason
     assert not AuditEvent.objects.filter(action=action).exists()
-    assert root.post(address, {**fields, "reason": "a test"}).status_code == 302
+    answer = root.post(page, {**fields, "reason": "a test"})
+    assert (answer.status_code, answer["Location"]) == (302, rows)
     assert AuditEvent.objects.get(action=action, outcome="done").reason == "a test"
     assert streaming.pause.paused is (button == "pause")
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["https://evil.example/", "//evil.example/admin/", "/admin\\@evil.example", "javascript:alert(1)", "/admi"],
+)
+def test_a_button_leads_back_to_pages_of_the_admin_only(root: Client, streaming: RealtimeWorld, address: str) -> None:
+    page = f"/console/tables/{TABLE.typed}/consumption/pause/"
+    assert 'name="next"' not in root.get(page, {"next": address}).content.decode()
+    answer = root.post(page, {"next": address, "reason": "a test"})
+    assert answer["Location"] == f"/console/tables/{TABLE.typed}/consumption/"
 
 
 def test_a_page_that_is_only_opened_does_nothing(root: Client, streaming: RealtimeWorld) -> None:
     pk = Table.objects.get().pk
     for button in ("pause", "resume", "commit", "passes"):
-        assert root.get(f"{TABLES}{pk}/{button}/").status_code == 200
-        assert root.post(f"{TABLES}{pk}/{button}/", {"reason": "without the form's mark"}).status_code == 200
+        assert root.get(f"{TABLES}{pk}/{button}/", follow=True).status_code == 200
+        address = f"{TABLES}{pk}/{button}/"
+        assert root.post(address, {"reason": "where there is no form"}, follow=True).status_code == 200
     assert not AuditEvent.objects.exclude(action__startswith="create").exists()
+
+
+def test_a_forged_form_does_nothing(streaming: RealtimeWorld) -> None:
+    forged = Client(enforce_csrf_checks=True)
+    forged.force_login(make_user("root", is_staff=True, is_superuser=True))
+    page = forged.get(f"{TABLES}{Table.objects.get().pk}/pause/")["Location"]
+    assert forged.post(page, {"reason": "a test"}).status_code == 403
+    assert not streaming.pause.paused
 
 
 def test_chosen_tables_are_paused_together_and_what_is_refused_is_reported(
@@ -114,25 +135,41 @@ def test_chosen_tables_are_paused_together_and_what_is_refused_is_reported(
     assert streaming.pause.paused
 
 
-def test_who_has_no_right_is_refused_on_record_table_by_table(streaming: RealtimeWorld) -> None:
+def test_who_has_no_right_on_the_table_is_refused_on_record(streaming: RealtimeWorld) -> None:
     """Staff that may view the rows, and operate nothing."""
     client = Client()
     client.force_login(sam := make_user("sam", "view_table", is_staff=True))
     assert not sam.has_perm("segments.operate")
-    address = f"{TABLES}{Table.objects.get().pk}/pause/"
-    assert "needs the right segments.operate for t_REALTIME" in client.get(address).content.decode()
-    assert client.post(address, {"confirmed": "yes", "reason": "please"}).status_code == 403
+    page = client.get(f"{TABLES}{Table.objects.get().pk}/pause/")["Location"]
+    assert "Needs the right <code>segments.operate</code>" in client.get(page).content.decode()
+    assert client.post(page, {"reason": "please"}).status_code == 403
     assert not streaming.pause.paused
     event = AuditEvent.objects.get(outcome="refused")
     assert (event.actor, event.action, event.target) == ("sam", "pauseConsumption", TABLE.typed)
 
 
+def test_of_several_tables_each_without_the_right_is_refused_on_record(streaming: RealtimeWorld) -> None:
+    client, other = Client(), make_table("o_OFFLINE")
+    client.force_login(make_user("sam", "view_table", is_staff=True))
+    chosen = {"action": "pause_selected", "_selected_action": [t.pk for t in Table.objects.all()]}
+    assert client.post(TABLES, {**chosen, "confirmed": "yes", "reason": "please"}).status_code == 403
+    assert not streaming.pause.paused
+    events = AuditEvent.objects.filter(actor="sam", outcome="refused", action="pauseConsumption")
+    assert {e.target for e in events} == {TABLE.typed, other.name}
+
+
 def test_a_refusal_of_the_service_is_shown_with_what_to_do(root: Client, streaming: RealtimeWorld) -> None:
     streaming.change_ideal(HELIX_ENABLED="false")
-    address = f"{TABLES}{Table.objects.get().pk}/pause/"
-    answer = root.post(address, {"confirmed": "yes", "reason": "a test"})
-    assert answer.status_code == 422
+    page, fields = opened(root, f"{TABLES}{Table.objects.get().pk}/pause/")
+    answer = root.post(page, {**fields, "reason": "a test"})
+    assert 400 <= answer.status_code < 500
     assert "Table t_REALTIME is disabled!" in answer.content.decode()
+
+
+def test_a_table_that_consumes_nothing_says_so(root: Client, streaming: RealtimeWorld) -> None:
+    offline = make_table("o_OFFLINE")
+    text = root.get(f"{TABLES}{offline.pk}/pause/", follow=True).content.decode()
+    assert "o_OFFLINE consumes no stream: only REALTIME tables do." in text
 
 
 # -- replacements and passes
@@ -161,12 +198,12 @@ def test_the_newest_replacement_is_taken_back_from_the_tables_row(
     world, (first, second) = replaced
     address = f"{TABLES}{Table.objects.get().pk}/rollback/"
     assert address in root.get(TABLES).content.decode()
-    fields = {**hidden(root.get(address).content.decode()), "reason": "bad data"}
-    assert fields["steps"] == second
-    assert root.post(address, {**fields, "confirm": "t"}).status_code == 422
+    page, fields = opened(root, address)
+    assert page.partition("?")[0] == f"/console/tables/{OFFLINE.typed}/lineage/{second}/rollback/"
+    fields |= {"reason": "bad data"}
+    assert root.post(page, {**fields, "confirm": "t"}).status_code == 422
     assert world.visible == ["c"]
-    text = root.post(address, {**fields, "confirm": OFFLINE.typed}, follow=True).content.decode()
-    assert "queries on t_OFFLINE see 10 rows in 1 segment" in text
+    assert root.post(page, {**fields, "confirm": OFFLINE.typed})["Location"] == TABLES
     assert (world.visible, world.state(first), world.state(second)) == (["b"], "COMPLETED", "REVERTED")
 
 
@@ -174,11 +211,12 @@ def test_an_older_replacement_takes_those_back_that_were_built_on_it(
     root: Client, replaced: tuple[World, list[str]]
 ) -> None:
     world, (first, second) = replaced
-    address = f"/admin/segments/lineageentry/{LineageEntry.objects.get(entry_id=first).pk}/rollback/"
-    page = root.get(address).content.decode()
-    assert "2 replacements, newest first, taken back in one step." in page
-    assert hidden(page)["steps"] == f"{second} {first}"
-    assert root.post(address, {**hidden(page), "reason": "bad data", "confirm": OFFLINE.typed}).status_code == 302
+    page, fields = opened(root, f"{ENTRIES}{LineageEntry.objects.get(entry_id=first).pk}/rollback/")
+    assert page.partition("?")[0] == f"/console/tables/{OFFLINE.typed}/lineage/{first}/rollback-to/"
+    newest, _ = opened(root, f"{ENTRIES}{LineageEntry.objects.get(entry_id=second).pk}/rollback/")
+    assert newest.partition("?")[0] == f"/console/tables/{OFFLINE.typed}/lineage/{second}/rollback/"
+    answer = root.post(page, {**fields, "reason": "bad data", "confirm": OFFLINE.typed})
+    assert answer["Location"] == ENTRIES
     assert world.visible == ["a"]
 
 
@@ -186,15 +224,15 @@ def test_a_rollback_that_was_confirmed_for_other_replacements_is_refused(
     root: Client, replaced: tuple[World, list[str]]
 ) -> None:
     world, (first, _) = replaced
-    address = f"/admin/segments/lineageentry/{LineageEntry.objects.get(entry_id=first).pk}/rollback/"
-    answer = root.post(address, {"confirmed": "yes", "steps": first, "reason": "bad data", "confirm": OFFLINE.typed})
-    assert "Other replacements were made or taken back since you saw this page." in answer.content.decode()
+    page, _ = opened(root, f"{ENTRIES}{LineageEntry.objects.get(entry_id=first).pk}/rollback/")
+    answer = root.post(page, {"seen": "another", "reason": "bad data", "confirm": OFFLINE.typed})
+    assert answer.status_code == 422
     assert world.visible == ["c"]
 
 
 def test_a_table_without_a_replacement_says_so(root: Client, streaming: RealtimeWorld) -> None:
     text = root.get(f"{TABLES}{Table.objects.get().pk}/rollback/", follow=True).content.decode()
-    assert "t_REALTIME has no replacement that could be taken back." in text
+    assert "t_REALTIME has no replacement that can be rolled back." in text
 
 
 def test_a_pass_runs_from_the_tables_row(root: Client, replaced: tuple[World, list[str]]) -> None:

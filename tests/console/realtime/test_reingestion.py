@@ -215,11 +215,13 @@ def test_a_deletion_needs_a_pause(root: Client, world: LostWorld) -> None:
 SEGMENTS = "/admin/segments/segment/"
 
 
-def hidden(page: str) -> dict[str, str]:
-    """Hidden fields of the confirmation."""
-    form = page.partition('<form method="post" novalidate>')[2]
-    fields = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', form)
-    return {name: value for name, value in fields if name != "csrfmiddlewaretoken"}
+def opened(root: Client, answer: Any) -> tuple[str, str, dict[str, list[str]]]:
+    """The console's page that the admin leads to: its address, its text and what its form carries along."""
+    shown = root.get(answer["Location"]).content.decode()
+    fields: dict[str, list[str]] = {}
+    for name, value in re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', shown):
+        fields.setdefault(name, []).append(value)
+    return answer["Location"], shown, fields
 
 
 def test_the_admin_finds_broken_segments_and_reads_one_again_after_a_confirmation(
@@ -230,21 +232,23 @@ def test_the_admin_finds_broken_segments_and_reads_one_again_after_a_confirmatio
     assert all(s not in listed for s in world.ideal.maps if s != world.lost)
     row = Segment.objects.get(name=world.lost)
     address = f"{SEGMENTS}{row.pk}/reingest/"
-    shown = root.get(address).content.decode()
-    assert f"{world.lost}: offsets 0 to 10, 10 messages." in shown
-    answer = root.post(address, {**hidden(shown), **WHY}, follow=True)
-    assert f"1 segment of {TABLE.typed} is read again." in text(answer)
+    page, shown, fields = opened(root, root.get(address))
+    assert f"Reingest {world.lost}" in shown
+    answer = root.post(page, {**fields, **WHY}, follow=True)
+    assert answer.redirect_chain[-1][0] == SEGMENTS
+    assert "1 segment is being read from the stream again" in text(answer)
     assert "READING: 4 rows, at 4 of 10, by Server_s_8098" in text(root.get(f"{SEGMENTS}{row.pk}/change/"))
-    assert "It is being reingested already." in text(root.get(address))
+    assert "It is being reingested already." in text(root.get(address, follow=True))
 
 
 def test_the_admin_reads_selected_segments_again_and_leaves_healthy_ones_alone(root: Client, world: LostWorld) -> None:
     rows = list(Segment.objects.order_by("name"))
     chosen = {"action": "reingest_selected", "_selected_action": [r.pk for r in rows]}
-    shown = root.post(SEGMENTS, chosen).content.decode()
-    assert "left alone" in shown
-    answer = root.post(SEGMENTS, {**chosen, "confirmed": "yes", **WHY}, follow=True)
-    assert f"1 segment of {TABLE.typed} is read again. Not begun:" in text(answer)
+    page, _, fields = opened(root, root.post(SEGMENTS, chosen))
+    assert sorted(fields["s"]) == [r.name for r in rows]
+    answer = root.post(page, {**fields, **WHY}, follow=True)
+    assert "1 segment is being read from the stream again" in text(answer)
+    assert "Not begun:" in text(answer)
     assert len(world.asked) == 1
 
 
@@ -253,17 +257,16 @@ def test_the_admin_reads_a_tables_broken_segments_again_from_a_consuming_one(roo
     world.show()
     row = ConsumingSegment.objects.first()
     assert row is not None
-    address = f"/admin/segments/consumingsegment/{row.pk}/reingest/"
-    shown = root.get(address).content.decode()
-    assert f"{world.lost}: offsets 0 to 10" in shown
-    answer = root.post(address, {**hidden(shown), **WHY}, follow=True)
-    assert f"1 segment of {TABLE.typed} is read again." in text(answer)
+    page, shown, fields = opened(root, root.get(f"/admin/segments/consumingsegment/{row.pk}/reingest/"))
+    assert world.lost in shown
+    answer = root.post(page, {**fields, **WHY}, follow=True)
+    assert answer.redirect_chain[-1][0] == "/admin/segments/consumingsegment/"
     assert len(world.asked) == 1
 
 
 def test_the_admin_asks_for_the_right_on_the_table(world: LostWorld) -> None:
     staff = Client()
-    staff.force_login(make_user("stan", is_staff=True))
-    row = Segment.objects.get(name=world.lost)
-    assert staff.post(f"{SEGMENTS}{row.pk}/reingest/", {"confirmed": "yes", **WHY}).status_code in (302, 403)
+    staff.force_login(make_user("stan", "view_segment", is_staff=True))
+    page = staff.get(f"{SEGMENTS}{Segment.objects.get(name=world.lost).pk}/reingest/")["Location"]
+    assert staff.post(page, {"s": world.lost, **WHY}).status_code == 403
     assert world.asked == []

@@ -24,6 +24,7 @@ from segments.services.replacement.ends.end_job_record import job_of_entry
 from segments.services.replacement.lineage_record import observe
 from segments.services.segments import deletion
 from segments.store import paths
+from tests.console.conftest import seen
 from tests.factories import make_entry, make_segments, make_table
 from tests.services.world import ANN, TABLE, World
 
@@ -213,8 +214,12 @@ def test_several_steps_are_taken_back_in_one_action_after_a_preview(
     for words in ("3 replacements are taken back", "in one switch", *three, "Afterwards"):
         assert words in text
     assert operator.post(f"{LINEAGE}{three[0]}/rollback-to/", {"reason": "bad", "confirm": "t"}).status_code == 422
+    confirmed = {"reason": "bad", "confirm": "t_OFFLINE"}
+    old = {**confirmed, "seen": "a preview of other replacements"}
+    assert operator.post(f"{LINEAGE}{three[0]}/rollback-to/", old).status_code == 422
     assert observe(world.ctx, TABLE).lineage.visible(world.ideal) == ["d"]
-    operator.post(f"{LINEAGE}{three[0]}/rollback-to/", {"reason": "bad", "confirm": "t_OFFLINE"})
+    confirmed["seen"] = seen(operator, f"{LINEAGE}{three[0]}/rollback-to/")
+    operator.post(f"{LINEAGE}{three[0]}/rollback-to/", confirmed)
     assert {state(world, e) for e in three} == {State.REVERTED}
     assert observe(world.ctx, TABLE).lineage.visible(world.ideal) == ["a"]
 

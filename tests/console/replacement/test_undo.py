@@ -11,7 +11,7 @@ from segments.services.replacement import protocol as replacement
 from segments.services.replacement import rollback
 from segments.services.segments import deletion
 from segments.services.upkeep import retention
-from tests.console.conftest import logged_in
+from tests.console.conftest import logged_in, seen
 from tests.console.replacement.test_entry import LINEAGE
 from tests.console.replacement.test_entry import servers as servers
 from tests.console.replacement.test_entry import three as three
@@ -48,7 +48,7 @@ def test_the_page_after_a_rollback_undoes_it_and_says_until_when(
 def test_several_steps_lead_to_one_undo_also_when_the_entries_are_dropped(
     operator: Client, three: list[str], world: World
 ) -> None:
-    form = {"reason": "all wrong", "confirm": "t_OFFLINE"}
+    form = {"reason": "all wrong", "confirm": "t_OFFLINE", "seen": seen(operator, f"{LINEAGE}{three[0]}/rollback-to/")}
     said = operator.post(f"{LINEAGE}{three[0]}/rollback-to/", form, follow=True).content.decode()
     assert f'href="{LINEAGE}{three[0]}/undo/">Undo</a>' in said
     world.serve()

@@ -133,6 +133,7 @@ def _several(target: Target, plain: Operation) -> Operation:
         why_not="" if possible.allowed else " ".join(possible.blockers),
         fields={"force": forms.BooleanField(label=label)} if preview.needs_force else {},
         confirm=target.table.name,
+        seen=presenter.fingerprint_of_steps(preview),
         run=partial(_run_several, len(preview.steps)),
     )
 
