@@ -1,98 +1,169 @@
-"""Schedules of the passes in the style of the rest of the admin, whose lists show the button that runs an action; on
-record.
+"""Schedules of the passes in plain words: how often, when next, what came of the last run; run one now; on record.
+
+What Celery can do besides (calendars of the sun, paths of tasks, queues, arguments) is no page: which task a schedule
+runs is declared in the code.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
-from django_celery_beat.admin import ClockedScheduleAdmin as BaseClockedScheduleAdmin
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html_join
 from django_celery_beat.admin import CrontabScheduleAdmin as BaseCrontabScheduleAdmin
-from django_celery_beat.admin import PeriodicTaskAdmin as BasePeriodicTaskAdmin
-from django_celery_beat.admin import PeriodicTaskForm as BasePeriodicTaskForm
-from django_celery_beat.admin import TaskSelectWidget
-from django_celery_beat.models import ClockedSchedule, CrontabSchedule, IntervalSchedule, PeriodicTask, SolarSchedule
+from django_celery_beat.models import (
+    ClockedSchedule,
+    CrontabSchedule,
+    IntervalSchedule,
+    PeriodicTask,
+    PeriodicTasks,
+    SolarSchedule,
+)
 from unfold.admin import ModelAdmin
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+from unfold.decorators import action
 
+from segments.admin.console_buttons import changelist, returning
 from segments.services.core import audit
 from segments.services.core.context import Actor
+from segments.services.upkeep.next_runs import how_often, last_result, next_runs
 
 _MODELS: Final = (PeriodicTask, IntervalSchedule, CrontabSchedule, SolarSchedule, ClockedSchedule)
+_MOMENT: Final = "%Y-%m-%d %H:%M:%S UTC"
 
 for _model in _MODELS:
     admin.site.unregister(_model)
 
 
-class _TaskWidget(UnfoldAdminSelectWidget, TaskSelectWidget):  # type: ignore[misc]  # unfold and celery-beat ship no types
-    """The registered tasks to choose from."""
+class _ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # the model has no types
+    """Whether and when it runs."""
 
+    class Meta:
+        model = PeriodicTask
+        fields = ("enabled", "interval", "crontab")
 
-class _TaskForm(BasePeriodicTaskForm):  # type: ignore[misc]  # celery-beat ships no types
-    """With the widgets of the other forms."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["task"].widget = UnfoldAdminTextInputWidget()
-        self.fields["regtask"].widget = _TaskWidget()
+    def clean(self) -> dict[str, Any]:
+        """One of the two, in place of whatever it was."""
+        values = self.cleaned_data
+        self.instance.solar = self.instance.clocked = None
+        if bool(values.get("interval")) == bool(values.get("crontab")):
+            raise forms.ValidationError("Choose either an interval or a calendar.")
+        return dict(super().clean() or values)
 
 
 @admin.register(PeriodicTask)
-class PeriodicTaskAdmin(BasePeriodicTaskAdmin, ModelAdmin):  # type: ignore[misc]  # unfold and celery-beat ship no types
-    """When the passes run; *Run selected tasks* runs them now."""
+class PeriodicTaskAdmin(ModelAdmin):  # type: ignore[misc]  # unfold ships no types
+    """When the passes run. Their rows come from the code; a table's from its config."""
 
-    form = _TaskForm
+    form = _ScheduleForm
+    list_display = ["name", "enabled", "runs", "next_run", "result"]
+    list_filter = ["enabled"]
+    list_select_related = ["interval", "crontab"]
+    search_fields = ["name", "description"]
+    fieldsets = [
+        (None, {"fields": ["name", "does", "enabled"]}),
+        ("When it runs", {"fields": ["interval", "crontab", "runs", "next_five"]}),
+        ("Last run", {"fields": ["result"]}),
+    ]
+    readonly_fields = ["name", "does", "runs", "next_five", "result"]
+    actions = ["enable_tasks", "disable_tasks"]
+    actions_row = ["run_now"]
+    actions_detail = ["run_now"]
 
-    @admin.action(description="Enable selected tasks")
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Without what Celery does for its own sake."""
+        rows: QuerySet[Any] = super().get_queryset(request)
+        return rows.exclude(task__startswith="celery.")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Nobody: rows are made from declarations and table configs."""
+        return False
+
+    @admin.display(description="What it does")
+    def does(self, row: PeriodicTask) -> str:
+        """In words."""
+        return str(row.description)
+
+    @admin.display(description="Runs")
+    def runs(self, row: PeriodicTask) -> str:
+        """``every 5 minutes``."""
+        return how_often(row)
+
+    @admin.display(description="Next run")
+    def next_run(self, row: PeriodicTask) -> str:
+        """The first of them."""
+        return next((f"{due:{_MOMENT}}" for due in next_runs(row, timezone.now(), 1)), "off")
+
+    @admin.display(description="Next five runs")
+    def next_five(self, row: PeriodicTask) -> str:
+        """One a line."""
+        lines = [(f"{due:{_MOMENT}}",) for due in next_runs(row, timezone.now())]
+        return format_html_join("", "<div>{}</div>", lines) if lines else "It is off."
+
+    @admin.display(description="Last result")
+    def result(self, row: PeriodicTask) -> str:
+        """Of the pass's last run."""
+        return last_result(row)
+
+    @action(description="Run now…", url_path="run-now", icon="play_arrow")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def run_now(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """The console's page, which asks for a reason."""
+        return redirect(returning(reverse("console:run_schedule", args=[object_id]), changelist(self)))
+
+    @admin.action(description="Switch selected schedules on")
     def enable_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """They run by their schedules again."""
-        self._do(request, queryset, "enableSchedule", super().enable_tasks)
+        """They run again."""
+        self._switch(request, queryset, "enableSchedule", enabled=True)
 
-    @admin.action(description="Disable selected tasks")
+    @admin.action(description="Switch selected schedules off")
     def disable_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """They do not run until they are enabled."""
-        self._do(request, queryset, "disableSchedule", super().disable_tasks)
+        """They do not run until they are switched on."""
+        self._switch(request, queryset, "disableSchedule", enabled=False, last_run_at=None)
 
-    @admin.action(description="Toggle activity of selected tasks")
-    def toggle_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Enabled ones are disabled, disabled ones enabled."""
-        self._do(request, queryset, "toggleSchedule", super().toggle_tasks)
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """On record with what it was."""
+        before = PeriodicTask.objects.select_related("interval", "crontab").get(pk=obj.pk)
+        super().save_model(request, obj, form, change)
+        words = {"before": _words(before), "after": _words(obj)}
+        audit.record(_actor(request), "changeSchedule", target=obj.name, **words)
 
-    @admin.action(description="Run selected tasks")
-    def run_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """They run once, now, on a worker."""
-        self._do(request, queryset, "runSchedule", super().run_tasks)
-
-    def _do(self, request: HttpRequest, queryset: QuerySet[Any], action: str, run: Any) -> None:
+    def _switch(self, request: HttpRequest, queryset: QuerySet[Any], name: str, **values: Any) -> None:
         names = list(queryset.values_list("name", flat=True))
-        run(request, queryset)
-        actor = Actor(request.user.get_username(), address=str(request.META.get("REMOTE_ADDR", "")))
-        for name in names:
-            audit.record(actor, action, target=name)
+        queryset.update(**values)
+        PeriodicTasks.update_changed()
+        for one in names:
+            audit.record(_actor(request), name, target=one)
+        self.message_user(request, f"Switched {'on' if values['enabled'] else 'off'}: {', '.join(names)}.")
+
+
+class _Unlisted(ModelAdmin):  # type: ignore[misc]  # unfold ships no types
+    """Reached from a schedule's form, and in no menu."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """Not in the menu."""
+        return False
 
 
 @admin.register(IntervalSchedule)
-class IntervalScheduleAdmin(ModelAdmin):  # type: ignore[misc]  # unfold ships no types
+class IntervalScheduleAdmin(_Unlisted):
     """Every so often."""
 
 
 @admin.register(CrontabSchedule)
-class CrontabScheduleAdmin(BaseCrontabScheduleAdmin, ModelAdmin):  # type: ignore[misc]  # unfold and celery-beat ship no types
+class CrontabScheduleAdmin(BaseCrontabScheduleAdmin, _Unlisted):  # type: ignore[misc]  # celery-beat ships no types
     """At certain times."""
 
     inlines = ()
 
 
-@admin.register(SolarSchedule)
-class SolarScheduleAdmin(ModelAdmin):  # type: ignore[misc]  # unfold ships no types
-    """By the sun."""
+def _words(row: PeriodicTask) -> str:
+    return f"{how_often(row)}, {'on' if row.enabled else 'off'}"
 
 
-@admin.register(ClockedSchedule)
-class ClockedScheduleAdmin(BaseClockedScheduleAdmin, ModelAdmin):  # type: ignore[misc]  # unfold and celery-beat ship no types
-    """Once, at a time."""
-
-    inlines = ()
+def _actor(request: HttpRequest) -> Actor:
+    return Actor(request.user.get_username(), address=str(request.META.get("REMOTE_ADDR", "")))

@@ -50,6 +50,7 @@ _PLACES: Final = {
     "pushes": ("pushes", "pushes", "Pushes"),
     "tasks": ("passes", "tasks", "Minion tasks"),
     "clusters": ("clusters", "clusters", "Clusters"),
+    "passes": ("passes", "passes", "Passes"),
     "tokens": ("tokens", "tokens", "API tokens"),
     "alerts": ("findings", "alerts", "Alerts"),
 }

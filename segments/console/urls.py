@@ -27,7 +27,7 @@ from segments.console.views.replacement.undo import rollback as undo_rollback
 from segments.console.views.search import search
 from segments.console.views.segments import deleted, segment_actions
 from segments.console.views.tables import new_table, rebalance, table_secrets, tables
-from segments.console.views.upkeep import alerts, finding_actions, findings, passes
+from segments.console.views.upkeep import alerts, finding_actions, findings, passes, schedules
 
 app_name = "console"
 #: (name, address) of every operation's page.
@@ -177,6 +177,7 @@ _installation = [
     path("console/alerts/<int:hook>/", alerts.change, name="webhook"),
     path("console/alerts/<int:hook>/test/", alerts.test, name="test_webhook"),
     button("console/alerts/<int:hook>/remove/", alerts.REMOVE, name="remove_webhook"),
+    button("console/schedules/<int:schedule>/run/", schedules.RUN_NOW, name="run_schedule"),
     path("console/clusters/", clusters.cluster_list, name="clusters"),
     path("console/clusters/new/", clusters.add, name="new_cluster"),
     path("console/clusters/<slug:name>/edit/", clusters.edit, name="edit_cluster"),

@@ -28,6 +28,7 @@ KNOWN: Final[dict[str, list[str]]] = {
     "number": ["1"],
     "partition": ["0"],
     "hook": ["1"],
+    "schedule": ["1"],
     "finding": ["1"],
     "session": ["cp_1_0a0b0c0d"],
     "run": ["0"],

@@ -7,17 +7,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.test import Client
-from django_celery_beat.models import PeriodicTask
+from django_celery_beat.models import CrontabSchedule, IntervalSchedule, PeriodicTask
 
 from segments import wiring
 from segments.mirror.cluster_follower import ClusterFollower
 from segments.models import AuditEvent, Cluster, ConsumingSegment, LineageEntry, PassRun, Table
 from segments.services.realtime import consumption
 from segments.services.replacement.protocol import end_replace, start_replace
+from segments.services.upkeep.next_runs import next_runs
 from segments.services.upkeep.periodic_passes import DECLARED
 from segments.services.upkeep.schedules import ensure_schedules
 from tests.console.conftest import logged_in
@@ -28,6 +31,7 @@ from tests.services.world import TABLE as OFFLINE
 from tests.services.world import World
 
 TABLES = "/admin/segments/table/"
+SCHEDULES = "/admin/django_celery_beat/periodictask/"
 ENTRIES = "/admin/segments/lineageentry/"
 
 
@@ -245,30 +249,94 @@ def test_a_pass_runs_from_the_tables_row(root: Client, replaced: tuple[World, li
 # -- schedules
 
 
-@pytest.mark.parametrize(
-    "model", ["periodictask", "intervalschedule", "crontabschedule", "solarschedule", "clockedschedule"]
-)
-def test_schedules_have_the_style_that_the_button_of_actions_needs(root: Client, model: str) -> None:
-    """The button *Run* shows once an action is chosen; the admin theme binds it to the list of actions."""
-    ensure_schedules(DECLARED)
-    page = root.get(f"/admin/django_celery_beat/{model}/")
-    assert page.status_code == 200
-    if model == "periodictask":
-        assert re.search(r'<select name="action"[^>]* x-model="action"', page.content.decode())
+@pytest.mark.parametrize("model", ["intervalschedule", "crontabschedule"])
+def test_what_schedules_are_made_of_is_reached_from_them_and_in_no_menu(root: Client, model: str) -> None:
     assert root.get(f"/admin/django_celery_beat/{model}/add/").status_code == 200
+    assert f"/{model}/" not in root.get("/admin/").content.decode()
 
 
-def test_schedules_are_run_and_switched_off_on_record(root: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("address", ["solarschedule/", "clockedschedule/", "periodictask/add/"])
+def test_nothing_of_celerys_insides_has_a_page(root: Client, address: str) -> None:
+    assert root.get(f"/admin/django_celery_beat/{address}").status_code in (403, 404)
+
+
+def test_schedules_are_listed_and_shown_in_words(root: Client) -> None:
     ensure_schedules(DECLARED)
+    listed = root.get(SCHEDULES).content.decode()
+    assert re.search(r'<select name="action"[^>]* x-model="action"', listed)
+    assert "every 6 hours" in listed
+    row = PeriodicTask.objects.get(name="Retention")
+    shown = root.get(f"{SCHEDULES}{row.pk}/change/").content.decode()
+    assert "lineage clean-up, time retention" in shown
+    assert "segments.tasks." not in listed + shown
+    assert len(re.findall(r"<div>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC</div>", shown)) == 5
+
+
+def test_a_schedule_is_changed_on_record_and_has_one_rhythm(root: Client) -> None:
+    ensure_schedules(DECLARED)
+    row = PeriodicTask.objects.get(name="Retention")
+    nightly = CrontabSchedule.objects.create(minute="0", hour="2")
+    form = {"enabled": "on", "interval": row.interval_id, "crontab": nightly.pk}
+    page = root.post(f"{SCHEDULES}{row.pk}/change/", form).content.decode()
+    assert "Choose either an interval or a calendar." in page
+    assert root.post(f"{SCHEDULES}{row.pk}/change/", {**form, "interval": ""}).status_code == 302
+    row.refresh_from_db()
+    assert (row.interval, row.crontab) == (None, nightly)
+    event = AuditEvent.objects.get(action="changeSchedule")
+    assert (event.target, event.detail["before"]) == ("Retention", "every 6 hours, on")
+    assert event.detail["after"].startswith("At 02:00")
+
+
+def test_schedules_are_run_with_a_reason_and_switched_off_on_record(
+    root: Client, replaced: tuple[World, list[str]]
+) -> None:
     sent: list[str] = []
-    monkeypatch.setattr("celery.app.task.Task.apply_async", lambda task, *_, **__: sent.append(task.name))
-    rows = PeriodicTask.objects.filter(name__in=["Retention", "Validation"])
-    for action in ("run_tasks", "disable_tasks"):
-        chosen = {"action": action, "_selected_action": [r.pk for r in rows], "index": "0"}
-        assert root.post("/admin/django_celery_beat/periodictask/", chosen).status_code == 302
-    assert sorted(sent) == ["segments.tasks.run_retention", "segments.tasks.run_validation"]
-    assert not any(r.enabled for r in rows.all())
-    events = AuditEvent.objects.order_by("pk").values_list("action", "target", "actor")
-    assert sorted(events) == [
-        (a, t, "root") for a in ("disableSchedule", "runSchedule") for t in ("Retention", "Validation")
-    ]
+    queue = SimpleNamespace(cluster=None, send=lambda task, *_, **__: sent.append(task))
+    ensure_schedules(DECLARED)
+    row = PeriodicTask.objects.get(name="Retention")
+    with wiring.use(replace(replaced[0].ctx, queue=queue), None):
+        page, fields = opened(root, f"{SCHEDULES}{row.pk}/run-now/")
+        assert root.post(page, fields).status_code == 422
+        assert root.post(page, {**fields, "reason": "disk is full"})["Location"] == SCHEDULES
+    assert sent == ["segments.tasks.run_retention"]
+    chosen = {"action": "disable_tasks", "_selected_action": [row.pk], "index": "0"}
+    assert root.post(SCHEDULES, chosen).status_code == 302
+    row.refresh_from_db()
+    assert not row.enabled
+    done = AuditEvent.objects.filter(target="Retention", outcome="done")
+    assert set(done.values_list("action", "reason")) == {("runSchedule", "disk is full"), ("disableSchedule", "")}
+
+
+def test_a_schedule_is_run_by_administrators_only(replaced: tuple[World, list[str]]) -> None:
+    ensure_schedules(DECLARED)
+    row = PeriodicTask.objects.get(name="Retention")
+    staff = Client()
+    staff.force_login(make_user("sam", "operate", is_staff=True))
+    assert staff.post(f"/console/schedules/{row.pk}/run/", {"reason": "please"}).status_code == 403
+
+
+NOW = datetime(2026, 2, 27, 23, 59, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("calendar", "expected"),
+    [
+        ({"minute": "*/30", "hour": "*"}, ["02-28 00:00", "02-28 00:30", "02-28 01:00"]),
+        ({"minute": "0", "hour": "2", "day_of_week": "1"}, ["03-02 02:00", "03-09 02:00", "03-16 02:00"]),
+        ({"minute": "0", "hour": "0", "day_of_month": "31"}, ["03-31 00:00", "05-31 00:00", "07-31 00:00"]),
+        ({"minute": "0", "hour": "0", "day_of_month": "30", "month_of_year": "2"}, []),
+    ],
+)
+def test_the_next_runs_of_a_calendar(db: None, calendar: dict[str, str], expected: list[str]) -> None:
+    row = PeriodicTask(name="n", task="t", crontab=CrontabSchedule(**calendar, timezone="UTC"))
+    assert [f"{due:%m-%d %H:%M}" for due in next_runs(row, NOW, 3)] == expected
+
+
+def test_the_next_runs_of_an_interval_count_from_the_last_one(db: None) -> None:
+    every = IntervalSchedule(every=10, period="minutes")
+    row = PeriodicTask(name="n", task="t", interval=every, last_run_at=NOW - timedelta(minutes=4))
+    assert next_runs(row, NOW, 2) == [NOW + timedelta(minutes=6), NOW + timedelta(minutes=16)]
+    row.last_run_at = NOW - timedelta(days=2)  # beat was down
+    assert next_runs(row, NOW, 1) == [NOW]
+    row.enabled = False
+    assert next_runs(row, NOW) == []

@@ -109,6 +109,7 @@ NAMES = {
     "name": "n",
     "token": "1",
     "hook": "1",
+    "schedule": "1",
     "number": "1",
     "partition": "0",
     "finding": "1",
