@@ -67,7 +67,7 @@ class PushForm(PlainForm):
                 self.cleaned_data["spec"] = upload.read().decode("utf-8")
             except UnicodeDecodeError as error:
                 raise forms.ValidationError(
-                    {"file": "The file is no UTF-8 text. Choose the YAML job specification."}
+                    {"file": "The file is not UTF-8 text. Choose the YAML job specification."}
                 ) from error
         elif not (self.cleaned_data.get("spec") or "").strip():
             raise forms.ValidationError({"spec": "Paste a job specification or choose a file."})

@@ -156,7 +156,7 @@ class Operation:
     Shown beforehand: ``about``: a template under the title; ``lines``: what queries see before and after;
     ``warnings``; ``notes``: what Pinot itself does; ``lists``: (title, names) of what it concerns; ``partial``: a
     template of its own, with ``extra``; ``instead``: such a template in place of all of this, for what is done already.
-    ``why_not``: why it can not be done now (the button is shown disabled with it), under ``why_not_title``.
+    ``why_not``: why it cannot be done now (the button is shown disabled with it), under ``why_not_title``.
 
     The form: ``fields`` by name; ``confirm``: a text that must be typed, ``confirm_what`` says what it is; ``hold``:
     values that it carries along unseen; ``seen``: stands for the preview, where a confirmation of another one is to be
@@ -187,7 +187,7 @@ class Operation:
     instead: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
     why_not: str = ""
-    why_not_title: str = "This can not be done now."
+    why_not_title: str = "This cannot be done now."
     fields: Mapping[str, forms.Field] = field(default_factory=dict)
     confirm: str = ""
     confirm_what: str = ""

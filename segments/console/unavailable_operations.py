@@ -1,4 +1,4 @@
-"""What the page's cluster can not do: by its version, or now because it is unreachable. For buttons that are shown
+"""What the page's cluster cannot do: by its version, or now because it is unreachable. For buttons that are shown
 disabled with the reason, and operations that are refused.
 """
 
@@ -13,7 +13,7 @@ from segments.domain.pinot.version import CAPABILITIES, lacking, parse_version
 from segments.models import Cluster
 from segments.services.core.page_addresses import default_cluster
 
-#: What a cluster does in each of the states in which it can not be used, as the rest of a sentence that begins with its
+#: What a cluster does in each of the states in which it cannot be used, as the rest of a sentence that begins with its
 #: name.
 UNREACHABLE: Final = {
     Cluster.State.DOWN.value: "does not answer",
@@ -58,7 +58,7 @@ def unreachable_here(request: HttpRequest, *, is_reading: bool = False) -> str:
 
 
 def queries_unreachable_here(request: HttpRequest) -> str:
-    """Why queries can not be answered; a broker whose address is given answers them without the controller."""
+    """Why queries cannot be answered; a broker whose address is given answers them without the controller."""
     row = _row(request)
     return "" if row is not None and row.broker_url and row.state == Cluster.State.DOWN else unreachable_here(request)
 

@@ -122,7 +122,7 @@ def _consumers(segment: str, *, is_detailed: bool) -> list[dict[str, Any]]:
     """What a server answers of its one consuming segment."""
     if is_detailed:
         counts = {"rows": 40, "bytes": 4096, "messages": 42, "badMessages": 2}
-        bad = [{"offset": "17", "reason": "The message is no object but list."}]
+        bad = [{"offset": "17", "reason": "The message is an array, not a JSON object."}]
         return [{"segmentName": segment, "partition": 0, **counts, "badSamples": bad}]
     info = {"recordsLag": {"0": "7"}, "currentOffsets": {"0": "42"}}
     states = {"consumerState": "CONSUMING", "lastConsumedTimestamp": 5}

@@ -1,5 +1,5 @@
-"""The admin's buttons in a real browser: a paused table is resumed from its row, and a chosen action has a button that
-runs it.
+"""The admin's buttons in a real browser: a paused table is resumed from its row, a chosen action has a button that
+runs it, and a schedule is run from its list.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def shot(page: Page, name: str) -> None:
 
 
 def test_a_table_is_resumed_from_its_row_and_schedules_are_run_from_their_list(
-    root: Page, realtime: RealtimeWorld, monkeypatch: pytest.MonkeyPatch
+    root: Page, realtime: RealtimeWorld
 ) -> None:
     consumption.pause_table(realtime.ctx, REALTIME, actor=ANN)
     realtime.commit()
@@ -65,13 +65,12 @@ def test_a_table_is_resumed_from_its_row_and_schedules_are_run_from_their_list(
     root.get_by_role("button", name="Pause", exact=True).click()
     expect(root.get_by_text(f"{REALTIME.typed} is paused")).to_be_visible()
 
-    sent: list[str] = []
-    monkeypatch.setattr("celery.app.task.Task.apply_async", lambda task, *_, **__: sent.append(task.name))
     ensure_schedules(DECLARED)
     root.goto("/admin/django_celery_beat/periodictask/")
-    root.get_by_role("row").filter(has_text="Housekeeping").get_by_role("checkbox").check()
-    root.locator("select[name=action]").select_option(label="Run selected tasks")
     shot(root, "schedules")
-    root.get_by_role("button", name="Run").click()
-    root.wait_for_load_state("networkidle")
-    assert sent == ["segments.tasks.keep_house"]
+    row = root.get_by_role("row").filter(has_text="Housekeeping")
+    expect(row.get_by_text("every 1 hour")).to_be_visible()
+    row.locator("[x-on\\:click]").last.click()
+    root.get_by_role("link", name="Run now…").click()
+    expect(root.get_by_role("heading", name="Run Housekeeping now")).to_be_visible()
+    expect(root.get_by_label("Reason")).to_be_visible()

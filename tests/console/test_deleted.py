@@ -44,7 +44,7 @@ def test_chosen_segments_are_deleted_after_their_number_was_typed(admin: Client,
     text = page.content.decode()
     rows = sum(Segment.objects.filter(name__in=["a_0", "a_1"]).values_list("total_docs", flat=True))
     assert rows > 0
-    for words in ("2 of 2 chosen segments leave t_OFFLINE", f"their {rows:,} rows", "delete 2", "can be restored"):
+    for words in ("2 of 2 selected segments leave t_OFFLINE", f"their {rows:,} rows", "delete 2", "can be restored"):
         assert words in text
     assert segments.ideal == [f"a_{n}" for n in range(5)]
     wrong = admin.post(f"{BASE}/delete/", {"s": ["a_0", "a_1"], "reason": "old", "confirm": "delete"})
@@ -64,7 +64,7 @@ def test_the_message_of_a_deletion_leads_to_its_undo(admin: Client, segments: Wo
     assert found
     settle(segments)
     address = found[1].replace("&amp;", "&")
-    assert "2 of 2 chosen segments come back" in admin.get(address).content.decode()
+    assert "2 of 2 selected segments are restored" in admin.get(address).content.decode()
     names = parse_qs(urlsplit(address).query)["s"]
     admin.post(f"{BASE}/deleted/restore/", {"s": names, "reason": "wrong ones", "confirm": "restore 2"})
     assert segments.ideal == [f"a_{n}" for n in range(5)]
@@ -81,11 +81,13 @@ def test_all_segments_that_a_filter_matches_can_be_deleted_at_once(admin: Client
 def test_segments_of_a_replacement_are_not_deleted_and_the_page_says_why(admin: Client, segments: World) -> None:
     replacement.start_replace(segments.ctx, TABLE, ["a_0"], ["b_0"], actor=ANN)
     text = admin.get(f"{BASE}/delete/", {"s": ["a_0", "a_1"]}).content.decode()
-    assert "1 of 2 chosen segments" in text
+    assert "1 of 2 selected segments" in text
     assert "part of lineage entry" in text
     admin.post(f"{BASE}/delete/", {"s": ["a_0", "a_1"], "reason": "old", "confirm": "delete 1"})
     assert segments.ideal == ["a_0", "a_2", "a_3", "a_4"]
-    assert "None of the chosen segments can be deleted" in admin.get(f"{BASE}/delete/", {"s": ["a_0"]}).content.decode()
+    assert (
+        "None of the selected segments can be deleted" in admin.get(f"{BASE}/delete/", {"s": ["a_0"]}).content.decode()
+    )
 
 
 def test_nothing_chosen_is_reported(admin: Client, segments: World) -> None:
@@ -98,8 +100,8 @@ def test_who_may_not_delete_sees_no_such_button_and_is_refused_with_an_audit_rec
     operator: Client, segments: World
 ) -> None:
     text = operator.get(f"{BASE}/segments/").content.decode()
-    assert "Reload the chosen…" in text
-    assert "Delete the chosen…" not in text
+    assert "Reload selected…" in text
+    assert "Delete selected…" not in text
     answer = operator.post(f"{BASE}/delete/", {"s": ["a_0"], "reason": "old", "confirm": "delete 1"})
     assert answer.status_code == 403
     assert len(segments.ideal) == 5

@@ -172,7 +172,7 @@ def test_the_config_shows_what_its_tasks_do_and_what_is_ignored(viewer: Client) 
     table.config["task"]["taskTypeConfigsMap"]["FileIngestionTask"]["schedule"] = "<script>"
     table.save()
     text = _text(viewer, "/console/tables/flights_OFFLINE/config/")
-    assert "It can not run like this." in text
+    assert "It cannot run like this." in text
     assert "<script>&" not in text
     assert "seconds" in text
 

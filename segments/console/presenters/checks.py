@@ -39,7 +39,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Result:
-    """The last result of one entry's checks. ``problem``: why it can not be shown."""
+    """The last result of one entry's checks. ``problem``: why it cannot be shown."""
 
     entry: LineageEntry
     state: Mark

@@ -41,7 +41,7 @@ _KINDS: Final[dict[str, tuple[str, str]]] = {
     "messages-set-aside": ("Messages set aside", "consumption"),
     "consumption-data-loss": ("Stream data lost", "consumption"),
     "consumption-stuck": ("Partition stands still", "consumption"),
-    "consumption-failing": ("Partition can not be consumed", "consumption"),
+    "consumption-failing": ("Partition cannot be consumed", "consumption"),
     "consumption-half-commit": ("Commit half done", "consumption"),
     "consumption-no-server": ("No server consumes", "consumption"),
     "consumption-stream": ("Stream unreachable", "consumption"),

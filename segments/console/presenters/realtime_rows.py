@@ -14,7 +14,7 @@ from segments.services.segments.segments import read_records
 
 
 def visible_rows(ctx: Context, table: Table, name: TableName) -> int | None:
-    """The sum; None when the servers can not be asked. The mirror knows no rows of a segment before it has seen its
+    """The sum; None when the servers cannot be asked. The mirror knows no rows of a segment before it has seen its
     commit: what is committed since is read from its record.
     """
     try:

@@ -72,7 +72,7 @@ def way_back(until_ms: int | None) -> str:
     """Whether, and until when, a rollback can be undone."""
     if until_ms is None:
         return (
-            "This can not be undone: no files are kept of the segments that it deletes. Only another push brings the "
+            "This cannot be undone: no files are kept of the segments that it deletes. Only another push brings the "
             "data back."
         )
     return f"The new side is deleted; its files are kept until {minute(until_ms)}, and until then this can be undone."

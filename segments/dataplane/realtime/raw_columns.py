@@ -15,6 +15,8 @@ from segments.datatypes.value_texts import value_text, value_texts
 from segments.domain.tables.schema import FieldSpec, Schema
 from segments.segmentfile.columns.complex_type import ComplexType
 
+#: What JSON calls the values that are no objects.
+_KINDS: Final[dict[type, str]] = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
 #: Rows that one message may become by unnesting.
 MOST_ROWS: Final = 10_000
 #: Types that are tried first; what does not fit is taken as it is, or as text.
@@ -42,7 +44,7 @@ def parsed_rows(
             rows += made
             positions += [position] * len(made)
         else:
-            bad.append(bad_message(position, f"The message is no object but {type(row).__name__}."))
+            bad.append(bad_message(position, f"The message is {_KINDS.get(type(row), 'a number')}, not a JSON object."))
     is_one_each = not bad and complex_type is None
     return RawRows(raw_table(rows, schema), None if is_one_each else np.array(positions, np.int64), tuple(bad))
 

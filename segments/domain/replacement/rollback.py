@@ -138,13 +138,13 @@ def _not_served(
     wanted = dict.fromkeys(s for e in steps if e.state is State.COMPLETED for s in e.segments_from if s not in hidden)
     missing = [s for s in wanted if not ideal.get(s, False)]
     deleted, down = [s for s in missing if s not in ideal], [s for s in missing if s in ideal]
-    before = f"It can not be gone back to before lineage entry '{entry.id}': segment "
+    before = f"Lineage entry '{entry.id}' cannot be rolled back: segment "
     if deleted:
-        text = f"{before}{_named(deleted)} of that snapshot is deleted."
+        text = f"{before}{_named(deleted)} of the snapshot before it is deleted."
         remedy = "Go back fewer steps, restore the old segments, or push the old data again."
         found.append(PreconditionFailed(text, remedy=remedy, entry=entry.id, segments=deleted))
     if down:
-        text = f"{before}{_named(down)} of that snapshot is there, but no live server serves it."
+        text = f"{before}{_named(down)} of the snapshot before it exists, but no live server serves it."
         remedy = (
             "Wait until its servers are back and have loaded it; one in ERROR can be reset. Or go back fewer steps."
         )

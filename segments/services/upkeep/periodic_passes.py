@@ -64,7 +64,7 @@ DECLARED: Final = (
     ),
     Periodic(
         "run_validation",
-        "finds what is not as it should be, all tables",
+        "finds problems of all tables",
         Every("Validation", 5, "minutes"),
         TablePass("SegmentStatusChecker", validation.run),
         TaskRule(PASSES, 600, is_long=True),

@@ -40,7 +40,7 @@ def run(ctx: Context, table: TableName) -> list[str]:
     unknown = {NO_FILE} if unreachable else set()
     keep_findings(ctx.cluster, table.typed, found, owns=lambda code: is_of_validation(code) and code not in unknown)
     sentences = [*of_engine.sentences, *(f.message for f in found)]
-    return sentences or [f"{table} is as it should be."]
+    return sentences or [f"{table} has no problems."]
 
 
 def observe(ctx: Context, table: TableName, unreachable: list[Found]) -> Observation:

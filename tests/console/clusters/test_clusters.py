@@ -261,7 +261,7 @@ def test_what_the_version_lacks_is_reported_with_the_reason_and_can_not_be_asked
     text = page(operator, f"{PROD}/cluster/")
     assert "can not pause the consumption of a table. Pinot 0.11.0 has it." in text
     asked = operator.get(f"{PROD}/tables/s_REALTIME/consumption/pause/").content.decode()
-    assert "This can not be done now." in asked
+    assert "This cannot be done now." in asked
     assert "Pinot 0.10.0 can not pause the consumption of a table" in asked
     refused = operator.post(f"{PROD}/tables/s_REALTIME/consumption/pause/", {"reason": "x"})
     assert refused.status_code == 409

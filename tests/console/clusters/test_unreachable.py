@@ -79,7 +79,7 @@ def pages() -> dict[str, list[str]]:
         T: ["New push"],
         f"{T}passes/": ["Run now"],
         f"{T}checks/": ["Save the checks"],
-        f"{T}segments/": ["Reload the chosen…", "Reset the chosen…", "Delete the chosen…"],
+        f"{T}segments/": ["Reload selected…", "Reset selected…", "Delete selected…"],
         f"{T}segments/a/": ["Reload…", "Reset…"],
         f"{T}lineage/": ["Revert…"],
         f"{T}lineage/{begun}/": ["End it…", "Run checks…", "Revert…"],
@@ -109,7 +109,7 @@ def test_every_button_that_asks_the_cluster_is_disabled_with_the_reason_while_it
             assert buttons(before[address]).get(words) is True, (address, words, buttons(before[address]))
             assert buttons(text).get(words) is False, (address, words, buttons(text))
         assert text.count(WHY) <= 2, address  # an operation says it again in its own place
-        assert 'id="why-unreachable"' in text or "This can not be done now." in text, address
+        assert 'id="why-unreachable"' in text or "This cannot be done now." in text, address
 
 
 @pytest.mark.parametrize(
@@ -134,9 +134,9 @@ def test_what_only_reads_works_on_while_zookeeper_answers_and_waits_where_there_
     root: Client, prod: PinotCluster
 ) -> None:
     away()
-    assert buttons(root.get(f"{T}lineage/").content.decode())["Pin the chosen…"]
+    assert buttons(root.get(f"{T}lineage/").content.decode())["Pin selected…"]
     Cluster.objects.filter(name="prod").update(zookeeper="")
-    assert not buttons(root.get(f"{T}lineage/").content.decode())["Pin the chosen…"]
+    assert not buttons(root.get(f"{T}lineage/").content.decode())["Pin selected…"]
 
 
 def test_queries_go_on_where_the_brokers_address_is_given(root: Client, prod: PinotCluster) -> None:

@@ -92,7 +92,7 @@ def test_a_stopped_task_is_started_by_hand_only_by_who_says_so(operator: Client,
     world.put("a.csv", 3)
     set_stopped(world.ctx, TABLE.typed, is_stopped=True, actor=ANN)
     assert "was stopped by ann (because)" in operator.get(f"{BASE}trigger/").content.decode()
-    assert "tick this to start this one run all the same" in press(operator, "trigger/")
+    assert "tick this to start this one run anyway" in press(operator, "trigger/")
     assert sessions.current(world.ctx, TABLE) is None
     assert "The files are being read now." in press(operator, "trigger/", override_stop="on", reason="due")
     assert AuditEvent.objects.get(action="overrideTaskStop").reason == "due"

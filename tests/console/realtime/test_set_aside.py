@@ -59,7 +59,7 @@ def test_operators_see_messages_without_secrets_and_readers_no_message_at_all(wo
     text = logged_in("ron").get(PAGE).content.decode()
     assert "reason 1" in text
     assert "no json" not in text
-    assert "Replay the chosen" not in text
+    assert "Replay selected" not in text
 
 
 def test_the_list_and_the_files_follow_the_filter(world: RealtimeWorld) -> None:

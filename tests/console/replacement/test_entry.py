@@ -235,9 +235,9 @@ def test_a_rollback_over_several_steps_that_can_not_be_done_says_why(
 ) -> None:
     world.memory.delete_tree(paths.external_view(TABLE.typed))
     text = operator.get(f"{LINEAGE}{three[0]}/rollback-to/").content.decode()
-    assert "This can not be done now" in text
+    assert "This cannot be done now" in text
     assert (
-        "segment &#x27;a&#x27; of that snapshot is there, but no live server serves it. Wait until its servers are back"
+        "segment &#x27;a&#x27; of the snapshot before it exists, but no live server serves it. Wait until its servers are back"
         in text
     )
 

@@ -200,7 +200,7 @@ def test_an_unfinished_replacement_needs_a_tick(operator: Client, world: World) 
 def test_blockers_hide_the_form(operator: Client, entry: str, world: World) -> None:
     later = replacement.start_replace(world.ctx, TABLE, ["new_0", "new_1"], ["x"], actor=ANN)
     text = operator.get(f"{LINEAGE}{entry}/rollback/").content.decode()
-    assert "This can not be taken back now." in text
+    assert "This cannot be taken back now." in text
     assert later in text
     assert 'name="confirm"' not in text
 

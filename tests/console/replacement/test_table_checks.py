@@ -158,7 +158,7 @@ def test_a_document_that_can_not_be_read_is_shown_with_the_reason(admin: Client,
     broken = json.dumps({"customConfigs": {"pinotadmin.checks": "{broken"}})
     table.memory.replace(paths.table_config(TABLE.typed), node.record.with_simple(metadata=broken), node.version)
     text = admin.get(PAGE).content.decode()
-    assert "The stored checks can not be read" in text
+    assert "The stored checks cannot be read" in text
     assert "is no JSON" in text
 
 

@@ -74,7 +74,7 @@ def test_what_can_not_be_undone_says_why(operator: Client, three: list[str], wor
     replacement.revert_replace(world.ctx, TABLE, three[2], actor=ANN)
     replacement.start_replace(world.ctx, TABLE, ["c"], ["x"], actor=ANN)
     after = text(operator, f"{LINEAGE}{three[2]}/rollback/")
-    assert ("It can not be undone now." in after, "IN_PROGRESS" in after) == (True, True)
+    assert ("It cannot be undone now." in after, "IN_PROGRESS" in after) == (True, True)
     assert operator.post(f"{LINEAGE}{three[2]}/undo/", {"reason": "x"}).status_code == 409
     assert operator.get(f"{LINEAGE}nothing/undo/").status_code == 404
 

@@ -64,7 +64,7 @@ def delete_and_restore(page: Page, client: Client, table: str, segment: str) -> 
         segment,
     )
     page.get_by_label(f"Choose {segment}").check()
-    page.get_by_role("button", name="Delete the chosen…").click()
+    page.get_by_role("button", name="Delete selected…").click()
     page.get_by_label("Reason").fill("not needed")
     page.get_by_label("Type to confirm").fill("delete 1")
     page.get_by_role("button", name="Delete 1 segment").click()

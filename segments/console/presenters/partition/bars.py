@@ -24,7 +24,7 @@ _ORDER: Final = ("commit", "build", "upload", "download")
 
 @dataclass(frozen=True)
 class Bar:
-    """One step in the lane of its server; ``kind`` is its class, ``text`` for those who can not see it."""
+    """One step in the lane of its server; ``kind`` is its class, ``text`` for those who cannot see it."""
 
     x: float
     y: float

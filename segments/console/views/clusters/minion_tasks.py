@@ -213,7 +213,7 @@ CLEAN_UP: Final = replace(
     title="Delete finished tasks of {}",
     button="Delete them",
     explain=[
-        "Pinot forgets all finished tasks of type {}, with the messages of their sub-tasks. It can not be undone.",
+        "Pinot forgets all finished tasks of type {}, with the messages of their sub-tasks. It cannot be undone.",
         _FINISHED,
     ],
     run=_run_clean_up,
@@ -242,7 +242,7 @@ DELETE: Final = Operation(
     right=ADMINISTER,
     place="tasks",
     find=_has_minions,
-    explain=["Pinot forgets this task, with the messages of its sub-tasks. It can not be undone.", _FINISHED],
+    explain=["Pinot forgets this task, with the messages of its sub-tasks. It cannot be undone.", _FINISHED],
     preview=_to_delete,
     run=_run_delete,
     back=back_to("task_type", "task_type"),

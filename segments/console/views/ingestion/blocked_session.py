@@ -1,4 +1,4 @@
-"""A session whose switch the table's checks refused: switch all the same with a reason, or have the checks decide
+"""A session whose switch the table's checks refused: switch anyway with a reason, or have the checks decide
 again.
 """
 

@@ -92,8 +92,8 @@ def _retry(target: Target, values: Mapping[str, Any], actor: Actor) -> Outcome:
 
 def _override_field() -> forms.BooleanField:
     return forms.BooleanField(
-        label="Start this one run all the same",
-        error_messages={"required": "It is stopped: tick this to start this one run all the same, or resume it first."},
+        label="Start this one run anyway",
+        error_messages={"required": "It is stopped: tick this to start this one run anyway, or resume it first."},
     )
 
 
@@ -208,7 +208,7 @@ CLEAR: Final = Operation(
     explain=[
         "The open session, if there is one, is cancelled: all that it built is deleted.",
         "The records of all sessions are removed; the page goes on showing them as history, without their buttons.",
-        "Rows that queries see stay, and their files still count as ingested. This can not be taken back.",
+        "Rows that queries see stay, and their files still count as ingested. This cannot be taken back.",
     ],
     preview=_to_clear,
     run=_clear,

@@ -1,4 +1,4 @@
-"""The buttons of a push: cancel it; and where its table's checks stopped it, switch all the same with a reason, or have
+"""The buttons of a push: cancel it; and where its table's checks stopped it, switch anyway with a reason, or have
 the checks decide again.
 """
 

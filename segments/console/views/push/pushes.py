@@ -139,7 +139,7 @@ def _first_spec(request: HttpRequest) -> str:
 
 
 def _config_of(request: HttpRequest, table: str) -> TableConfig | None:
-    """The config of an OFFLINE table that the asker may read; None: there is none, or it can not be read now."""
+    """The config of an OFFLINE table that the asker may read; None: there is none, or it cannot be read now."""
     try:
         return parse_table_config(find_table(request, TableName(table, OFFLINE).typed)[0].config)
     except (Http404, PinotAdminError):

@@ -207,7 +207,7 @@ COMMIT: Final = Operation(
     explain=[
         "Consuming segments end where they are and are stored; consumption goes on in new ones. No row is lost or "
         "doubled.",
-        "It is repeated until all of them are committed. It can not be undone, and nothing needs to be.",
+        "It is repeated until all of them are committed. It cannot be undone, and nothing needs to be.",
     ],
     preview=_to_commit,
     run=_run_commit,
@@ -281,5 +281,5 @@ def _period(text: Any) -> int | None:
         return None
     found = parse_period(str(text).strip())
     if not found:
-        raise InvalidInput(f"'{text}' is no period.", remedy="Write for example 30m or 2h.")
+        raise InvalidInput(f"'{text}' is not a period of time.", remedy="Write for example 30m or 2h.")
     return found

@@ -27,7 +27,7 @@ MOST_SHOWN: Final = 100
 
 @dataclass(frozen=True)
 class Line:
-    """A broken segment, or one that is or was read again lately. ``percent`` of its range, None when it can not be
+    """A broken segment, or one that is or was read again lately. ``percent`` of its range, None when it cannot be
     counted.
     """
 
@@ -128,7 +128,7 @@ REINGEST: Final = Operation(
         "A live server reads exactly these offsets from the stream again, builds each segment and stores it; its "
         "replicas then load it.",
         "Consumption goes on meanwhile. How far it is stands on this tab, where it can be cancelled.",
-        "Nothing is shown twice: queries see the rows when the replicas are back. It can not be undone, and need not.",
+        "Nothing is shown twice: queries see the rows when the replicas are back. It cannot be undone, and need not.",
     ],
     preview=_to_reingest,
     run=_run_reingest,

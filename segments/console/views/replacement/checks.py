@@ -87,7 +87,7 @@ def _confirm(request: HttpRequest, table: Table, before: str, count: int) -> Non
 
 
 def _stored(table: Table, name: TableName) -> tuple[str, InvalidInput | None]:
-    """The table's document as text, one check per line; what can not be read stays as it is, with the reason."""
+    """The table's document as text, one check per line; what cannot be read stays as it is, with the reason."""
     try:
         document = check_settings.read_check_document(wiring.context(table.cluster.name), name)
     except InvalidInput as error:

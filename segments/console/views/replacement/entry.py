@@ -36,7 +36,7 @@ from segments.services.replacement.lineage_record import read_lineage
 from segments.services.replacement.snapshot_diff import diff_snapshots
 
 _OVERRIDE_HELP = (
-    "Only if a check refuses the switch and you want it all the same: say why. It goes into the audit record."
+    "Only if a check refuses the switch and you want to switch anyway: say why. The reason goes into the audit record."
 )
 
 

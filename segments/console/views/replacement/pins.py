@@ -28,7 +28,7 @@ def _pin_explained(target: Target, whose: str, until: str) -> list[str]:
         f"Nothing that goes through here deletes {whose} segments, old or new, or reverts the replacement, until "
         f"{until} unpinned.",
         "Pinot does not know pins: its own retention, and pushes that do not come through here, delete the old "
-        "side all the same.",
+        "side anyway.",
     ]
 
 

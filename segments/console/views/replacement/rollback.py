@@ -78,7 +78,7 @@ def _tick(preview: RevertPreview) -> dict[str, forms.Field]:
         return {}
     is_open = preview.state == State.IN_PROGRESS
     why = "The replacement is still IN_PROGRESS." if is_open else "New segments are gone that no replacement removed."
-    wrong = {"required": f"{why} Tick this to take it back all the same."}
+    wrong = {"required": f"{why} Tick this to roll it back anyway."}
     return {"force": forms.BooleanField(label=_OPEN if is_open else _GONE, error_messages=wrong)}
 
 
@@ -110,7 +110,7 @@ ROLL_BACK: Final = Operation(
     back=back_to("lineage"),
     then=back_to("rollback", "entry_id"),
     confirm_what="the table's name",
-    why_not_title="This can not be taken back now.",
+    why_not_title="This cannot be taken back now.",
 )
 
 

@@ -70,14 +70,14 @@ def _to_delete(target: Target, plain: Operation) -> Operation:
     outcomes = deletion.delete_segments(target.ctx, target.name, names, dry_run=True, actor=Actor(""))
     possible = [o.segment for o in outcomes if o.outcome == "done"]
     lonely = last_copies.only_on_servers(target.ctx, target.name, possible)
-    force = forms.BooleanField(required=False, label="Delete for good what can not be copied")
+    force = forms.BooleanField(required=False, label="Delete for good what cannot be copied")
     leaving = _leaving(target, possible, names, lonely) if possible else ["Nothing: what was chosen stays as it is."]
     return replace(
         plain,
         button=f"Delete {counted(len(possible), 'segment')}",
         explain=[*leaving, *_refusals(outcomes)],
         lists=[("Segments that are deleted", possible)],
-        why_not="" if possible else "None of the chosen segments can be deleted.",
+        why_not="" if possible else "None of the selected segments can be deleted.",
         fields={**plain.fields, **({"force": force} if lonely else {})},
         confirm=f"delete {len(possible)}",
         hold={"s": names},
@@ -92,7 +92,7 @@ def _leaving(target: Target, possible: list[str], names: list[str], lonely: Sequ
         f"Only servers hold {len(lonely)} of them, e.g. {s}: they are copied to the deep store first." for s in lonely
     ]
     return [
-        f"{len(possible)} of {len(names)} chosen segments leave {target.table.name}; queries stop seeing their "
+        f"{len(possible)} of {len(names)} selected segments leave {target.table.name}; queries stop seeing their "
         f"{rows:,} rows.",
         _notice(target.ctx, target.table),
         *copied[:1],
@@ -144,7 +144,7 @@ def _to_restore(target: Target, plain: Operation) -> Operation:
         button=f"Restore {counted(len(possible), 'segment')}",
         explain=_restoring(outcomes),
         lists=[("Segments that come back", possible)],
-        why_not="" if possible else "None of the chosen segments can come back.",
+        why_not="" if possible else "None of the selected segments can be restored.",
         confirm=f"restore {len(possible)}",
         hold={"s": [s for s in names if s not in of_files], "f": files},
         run=partial(_run_restore, names, files, possible),
@@ -203,7 +203,7 @@ CANCEL: Final = Operation(
 
 
 def _can_return(ctx: Context, table: Table) -> bool:
-    """Can what is deleted be restored? Not promised of a table whose config can not be read."""
+    """Can what is deleted be restored? Not promised of a table whose config cannot be read."""
     try:
         return ctx.engine.segments.keeps_deleted(ctx, parse_table_config(table.config))
     except PinotAdminError:
@@ -215,7 +215,7 @@ def _notice(ctx: Context, table: Table) -> str:
     try:
         return ctx.engine.segments.deletion_notice(ctx, parse_table_config(table.config))
     except PinotAdminError:
-        return "Whether they can be restored is not known: the table's config can not be read."
+        return "Whether they can be restored is not known: the table's config cannot be read."
 
 
 def _restoring(outcomes: Sequence[SegmentOutcome]) -> list[str]:
@@ -224,11 +224,15 @@ def _restoring(outcomes: Sequence[SegmentOutcome]) -> list[str]:
     back = sum(o.outcome == "done" for o in outcomes) - len(replacing)
     named = [o.message for o in replacing[:_SHOWN]]
     more = [f"{len(replacing) - _SHOWN} more go back to their kept versions."] if len(replacing) > _SHOWN else []
-    plain = [
-        f"{back} of {len(outcomes)} chosen segments come back with the same file, record and checksum; queries "
-        "see their rows again.",
-        "To undo it, delete them again.",
-    ]
+    selected = counted(len(outcomes), "selected segment")
+    if not back:
+        plain = [f"None of {selected} can be restored."]
+    else:
+        plain = [
+            f"{back} of {selected} {'is' if back == 1 else 'are'} restored with the same file, record and checksum; "
+            "queries include the rows again.",
+            "To undo this, delete the restored segments again.",
+        ]
     return [*(plain if back or not replacing else []), *named, *more, *_refusals(outcomes)]
 
 

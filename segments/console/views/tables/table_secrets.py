@@ -38,7 +38,7 @@ REVEAL: Final = Operation(
         "The page that follows shows passwords and keys of the table's config in full. Check who else sees your "
         "screen.",
         "Your name, the reason and the time go into the audit record, with the settings shown but not their values.",
-        "What was seen can not be taken back; only new secrets at the stream or store itself help then.",
+        "What was seen cannot be taken back; only new secrets at the stream or store itself help then.",
     ],
     preview=_of_table,
     run=_run,

@@ -157,7 +157,7 @@ def config(request: HttpRequest, typed: str) -> HttpResponse:
 
 
 def _tasks(config: TableConfig, offers: Offers) -> dict[str, Any]:
-    """What the config's tasks do, or why they do nothing; nothing of a config that can not be read."""
+    """What the config's tasks do, or why they do nothing; nothing of a config that cannot be read."""
     try:
         return {"lint": lint_config(config, int(time.time() * 1000)), "not_run": not_run(config, offers)}
     except InvalidInput:

@@ -138,7 +138,7 @@ def _chosen(target: Target) -> tuple[Which, dict[str, list[str]]]:
 
 
 def _preview(target: Target, which: Which) -> tuple[list[str], str, int]:
-    """What a replay would do in sentences, why it can not be done, and how many messages it takes."""
+    """What a replay would do in sentences, why it cannot be done, and how many messages it takes."""
     try:
         found = replay.preview_replay(target.ctx, target.name, which)
     except PinotAdminError as error:

@@ -16,7 +16,7 @@ from segments.services.replacement.undo.restore_switch import preview_switch, re
 
 
 def as_switch(target: Target, segments: Sequence[str]) -> Operation | None:
-    """The button that does it; None where it can not be a switch either."""
+    """The button that does it; None where it cannot be a switch either."""
     try:
         preview = preview_switch(target.ctx, target.name, segments)
     except PinotAdminError:
