@@ -11,7 +11,7 @@ from django.urls import reverse
 from django_celery_beat.models import PeriodicTask
 
 from segments.console.access import ADMINISTER
-from segments.console.operation import Operation, Outcome, Target
+from segments.console.operation import Operation, Outcome, Target, no_table
 from segments.services.core.context import Actor
 from segments.services.upkeep.run_now import run_now, why_not_now
 
@@ -19,10 +19,6 @@ from segments.services.upkeep.run_now import run_now, why_not_now
 def _schedule(target: Target) -> PeriodicTask:
     found: PeriodicTask = get_object_or_404(PeriodicTask, pk=target.arguments["schedule"])
     return found
-
-
-def _exists(target: Target) -> None:
-    _schedule(target)
 
 
 def _shown(target: Target, plain: Operation) -> Operation:
@@ -46,7 +42,7 @@ RUN_NOW: Final = Operation(
     is_hidden=True,
     asks="nothing",
     place="passes",
-    find=_exists,
+    find=no_table,
     explain=["A worker runs it once, now, over all tables. Its schedule stays as it is."],
     preview=_shown,
     run=_run,
