@@ -19,7 +19,7 @@ from segments.services.core.page_addresses import address_in, default_cluster
 
 @dataclass(frozen=True)
 class Hit:
-    """One line: what it is called, what stands beside it, where it leads."""
+    """One line: what it is called, what stands next to it, where it leads."""
 
     text: str
     detail: str
