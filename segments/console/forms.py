@@ -194,9 +194,9 @@ class AuditFilter(forms.Form):
         required=False, choices=[("", "any outcome"), ("done", "done"), ("refused", "refused"), ("failed", "failed")]
     )
     since = forms.DateTimeField(
-        required=False, label="From (UTC)", widget=forms.DateTimeInput(attrs={"type": "datetime-local"})
+        required=False, label="From", widget=forms.DateTimeInput(attrs={"type": "datetime-local"})
     )
     request = forms.CharField(required=False, max_length=32, widget=forms.HiddenInput)
     until = forms.DateTimeField(
-        required=False, label="To (UTC)", widget=forms.DateTimeInput(attrs={"type": "datetime-local"})
+        required=False, label="To", widget=forms.DateTimeInput(attrs={"type": "datetime-local"})
     )

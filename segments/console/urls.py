@@ -7,6 +7,7 @@ from __future__ import annotations
 from django.contrib.auth import views as auth_views
 from django.urls import URLPattern, URLResolver, include, path
 
+from segments.console import person_time_zone
 from segments.console.operation import Operation, operation_page
 from segments.console.views.access import audit, login, tokens
 from segments.console.views.clusters import clusters, health, minion_tasks, servers
@@ -170,6 +171,7 @@ _pages = [
     path("cluster/check/", clusters.check, name="check_cluster"),
 ]
 _installation = [
+    path("console/time-zone/", person_time_zone.choose, name="time_zone"),
     path("console/tokens/", tokens.token_list, name="tokens"),
     button("console/tokens/<int:token>/revoke/", tokens.REVOKE, name="revoke_token"),
     path("console/alerts/", alerts.alert_list, name="alerts"),

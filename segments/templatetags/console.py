@@ -209,34 +209,33 @@ def millis(value: float | None) -> SafeString:
 
 @register.filter
 def moment(value: datetime | int | None) -> SafeString:
-    """A time (or epoch ms): UTC ISO text, followed by how long ago."""
+    """A time (or epoch ms): ISO text in the person's zone, followed by how long ago."""
     when = _datetime(value)
     if when is None:
         return _NOTHING
-    iso = when.strftime("%Y-%m-%d %H:%M:%S")
+    iso = _text(when)
     return format_html('<time datetime="{}">{} <span class="ago">{}</span></time>', _iso(when), iso, relative(when))
 
 
 @register.filter
 def ago(value: datetime | int | None) -> SafeString:
-    """How long ago (or in how long), the UTC ISO time on hover."""
+    """How long ago (or in how long), the time in the person's zone on hover."""
     when = _datetime(value)
     if when is None:
         return _NOTHING
     return format_html(
-        '<time datetime="{}" title="{} UTC">{}</time>', _iso(when), when.strftime("%Y-%m-%d %H:%M:%S"), relative(when)
+        '<time datetime="{}" title="{}">{}</time>',
+        _iso(when),
+        f"{_text(when)} {timezone.localtime(when):%Z}",
+        relative(when),
     )
 
 
 @register.filter
 def stamp(value: datetime | int | None) -> SafeString:
-    """Only the UTC ISO text; for data times, whose distance to now says nothing."""
+    """Only the ISO text in the person's zone; for data times, whose distance to now says nothing."""
     when = _datetime(value)
-    return (
-        _NOTHING
-        if when is None
-        else format_html('<time datetime="{}">{}</time>', _iso(when), when.strftime("%Y-%m-%d %H:%M:%S"))
-    )
+    return _NOTHING if when is None else format_html('<time datetime="{}">{}</time>', _iso(when), _text(when))
 
 
 def relative(when: datetime) -> str:
@@ -266,6 +265,11 @@ def _datetime(value: Any) -> datetime | None:
         return datetime.fromtimestamp(int(value) / 1000, UTC)
     except (OverflowError, ValueError, OSError):
         return None
+
+
+def _text(when: datetime) -> str:
+    """In the zone that is active: the person's on pages, else UTC."""
+    return timezone.localtime(when).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _iso(when: datetime) -> str:

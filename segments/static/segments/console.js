@@ -136,6 +136,16 @@
 
   document.addEventListener("htmx:afterSettle", showLocalTimes);
 
+  // The zone of the browser is offered; times are made in it by the server, once it is chosen.
+  function offerOwnZone() {
+    const button = document.getElementById("own-zone");
+    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    if (!button || !zone || zone === "UTC") return;
+    button.value = zone;
+    button.textContent = `Show times of ${zone}`;
+    button.hidden = false;
+  }
+
   window.addEventListener("pageshow", (event) => {
     if (event.persisted) document.querySelectorAll("form[data-sent]").forEach((form) => delete form.dataset.sent);
   });
@@ -152,6 +162,7 @@
     showRecent();
     showCurrent();
     showLocalTimes();
+    offerOwnZone();
     const wrong = document.querySelector("[data-focus]");
     if (wrong) wrong.focus();
   });
