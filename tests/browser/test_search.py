@@ -26,5 +26,5 @@ def test_ctrl_k_leads_to_a_page_by_keyboard_and_the_bell_to_what_waits(page: Pag
     page.keyboard.press("Control+k")
     page.keyboard.press("Escape")
     expect(palette).to_be_hidden()
-    page.get_by_role("link", name="Inbox: 1 waiting").click()
+    page.get_by_role("link", name="Inbox: 2 waiting").click()
     expect(page.get_by_text("A replica is missing.")).to_be_visible()
