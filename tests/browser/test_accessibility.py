@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django_celery_beat.models import PeriodicTask
 from playwright.sync_api import BrowserContext, Page
 
-from segments.models import Push
+from segments.models import Push, Table
+from segments.services.upkeep.periodic_passes import DECLARED
+from segments.services.upkeep.schedules import ensure_schedules
 from tests.browser.test_journey import PAGES, TABLE_PAGE
+from tests.factories import PASSWORD, make_user
 from tests.services.realtime_world import TABLE as REALTIME
 from tests.services.realtime_world import RealtimeWorld
 
@@ -88,6 +92,37 @@ def test_no_page_of_a_realtime_table_has_a_serious_fault(page: Page, realtime: R
     assert _faults(page, [base, *pages]) == {}
     page.goto(home)
     page.get_by_text("The message is an array, not a JSON object.").wait_for()
+
+
+def test_no_page_of_the_admin_or_of_the_api_has_a_serious_fault(
+    realtime: RealtimeWorld, context: BrowserContext
+) -> None:
+    page = context.new_page()
+    make_user("boss", is_staff=True, is_superuser=True)
+    ensure_schedules(DECLARED)
+    page.goto("/login/")
+    page.get_by_label("User name").fill("boss")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    page.wait_for_url("**/")
+    schedules, rows = "/admin/django_celery_beat/periodictask/", "/admin/segments/"
+    addresses = [
+        "/admin/",
+        f"{rows}table/",
+        f"{rows}table/{Table.objects.all()[0].pk}/change/",
+        f"{rows}auditevent/",
+        f"{rows}grant/add/",
+        schedules,
+        f"{schedules}{PeriodicTask.objects.all()[0].pk}/change/",
+        "/admin/auth/user/",
+    ]
+    faults: dict[str, list[str]] = {}
+    for address in addresses:
+        page.goto(address)
+        page.wait_for_load_state("networkidle")
+        if found := _serious(page):
+            faults[address] = found
+    assert faults == {}
 
 
 def test_the_log_in_page_has_no_serious_fault(context: BrowserContext) -> None:
