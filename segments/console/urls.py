@@ -18,6 +18,7 @@ from segments.console.views.push import push_actions, push_report, pushes
 from segments.console.views.queries import columns as query_columns
 from segments.console.views.queries import export as query_export
 from segments.console.views.queries import formatting as query_formatting
+from segments.console.views.queries import kept as query_kept
 from segments.console.views.queries import page as query_page
 from segments.console.views.realtime import consumption, partition, reingestion, sequence_deletion, stored_copies
 from segments.console.views.realtime.set_aside import actions as set_aside_actions
@@ -144,6 +145,9 @@ _pages = [
     button("pushes/<uuid:push_id>/finish/", push_actions.FINISH, name="finish_push"),
     button("pushes/<uuid:push_id>/override/", push_actions.OVERRIDE, name="override_push"),
     path("query/", query_page.query, name="query"),
+    path("query/kept/", query_kept.kept, name="query_kept"),
+    path("query/save/", query_kept.save, name="query_save"),
+    path("query/kept/<uuid:link>/delete/", query_kept.delete, name="query_delete"),
     path("query/columns/", query_columns.columns, name="query_columns"),
     path("query/format/", query_formatting.formatted, name="query_format"),
     path("query/export/", query_export.export, name="query_export"),

@@ -9,6 +9,7 @@ from segments.models.ingestion import IngestionAttempt, IngestionFile, Ingestion
 from segments.models.mirrors import Cluster, ConsumingSegment, LagSample, LineageEntry, Segment, Table
 from segments.models.people import ApiToken, Grant
 from segments.models.pushes import Push, PushReport, PushSegment
+from segments.models.queries import KeptQuery
 from segments.models.records import AuditEvent, Finding, FindingSnooze, PassRun
 from segments.models.set_aside import SetAsideCount, SetAsideMessage, SetAsideReplay
 from segments.models.snapshots import Snapshot
@@ -25,6 +26,7 @@ __all__ = [
     "IngestionAttempt",
     "IngestionFile",
     "IngestionSession",
+    "KeptQuery",
     "LagSample",
     "LineageEntry",
     "PassRun",

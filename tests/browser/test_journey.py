@@ -112,7 +112,7 @@ def test_focus_is_visible(page: Page) -> None:
     assert width == "3px"
 
 
-def test_ctrl_enter_runs_the_query_and_remembers_it_in_this_browser(page: Page) -> None:
+def test_ctrl_enter_runs_the_query_and_remembers_it(page: Page) -> None:
     page.goto("/console/query/")
     page.get_by_role("button", name='SELECT COUNT(*) FROM "t"').click()
     page.keyboard.press("Control+Enter")

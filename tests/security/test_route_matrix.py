@@ -39,6 +39,7 @@ NAMES = {
     "segment": "s",
     "entry": "e",
     "entry_id": "e",
+    "link": "00000000-0000-0000-0000-000000000000",
     "job": "j",
     "instance": "Server_127.0.0.1_8098",
     "key": "k",

@@ -2,50 +2,10 @@
 "use strict";
 
 (function () {
-  const KEY = "pinotadmin.queries";
-  const KEPT = 15;
-
-  function recent() {
-    try {
-      const found = JSON.parse(localStorage.getItem(KEY) || "[]");
-      return Array.isArray(found) ? found.filter((q) => typeof q === "string") : [];
-    } catch {
-      return [];
-    }
-  }
-
-  function remember(sql) {
-    const text = sql.trim();
-    if (!text) return;
-    try {
-      localStorage.setItem(KEY, JSON.stringify([text, ...recent().filter((q) => q !== text)].slice(0, KEPT)));
-    } catch {
-      // A full or forbidden storage only costs the list of recent queries.
-    }
-  }
-
   function fill(sql) {
     const editor = document.getElementById("id_sql");
     editor.value = sql;
     editor.focus();
-  }
-
-  function showRecent() {
-    const list = document.getElementById("recent-queries");
-    if (!list) return;
-    list.replaceChildren(
-      ...recent().map((sql) => {
-        const item = document.createElement("li");
-        const button = document.createElement("button");
-        button.type = "button";
-        button.className = "query-pick";
-        button.textContent = sql;
-        button.dataset.sql = sql;
-        item.append(button);
-        return item;
-      }),
-    );
-    document.getElementById("recent-box").hidden = list.childElementCount === 0;
   }
 
   document.addEventListener("click", (event) => {
@@ -103,10 +63,7 @@
   });
 
   document.addEventListener("submit", (event) => {
-    if (event.target.id === "query-form") {
-      remember(event.target.elements.sql.value);
-      showRecent();
-    } else if (event.target.method === "post" && event.target.hasAttribute("data-once")) {
+    if (event.target.method === "post" && event.target.hasAttribute("data-once")) {
       // A second click must not send the form twice; the answer brings a new page.
       if (event.target.dataset.sent) event.preventDefault();
       event.target.dataset.sent = "yes";
@@ -159,7 +116,6 @@
   }
 
   document.addEventListener("DOMContentLoaded", () => {
-    showRecent();
     showCurrent();
     showLocalTimes();
     offerOwnZone();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from http import HTTPStatus
 from typing import Any
 
@@ -15,17 +16,20 @@ from segments.console.cluster_address import cluster_of
 from segments.console.forms import QueryForm
 from segments.console.presenters.queries.answer import present
 from segments.console.presenters.queries.side import query_words, table_names
-from segments.errors import InvalidInput, PinotAdminError
+from segments.console.views.queries.kept import kept_context
+from segments.errors import InvalidInput, NotFound, PinotAdminError
+from segments.models import KeptQuery
 from segments.services.access.api_tokens import person_name
 from segments.services.access.query_rights import require_query_rights
 from segments.services.core.page_addresses import default_cluster
+from segments.services.queries.kept import note_run, shared_query
 from segments.services.replacement.history.as_of import query_as_of, snapshot_named
 
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def query(request: HttpRequest) -> HttpResponse:
-    """GET shows the editor (``?sql=`` fills it); POST runs and shows the answer, alone when htmx asks."""
+    """GET shows the editor, filled by ``?sql=`` or ``?saved=``; POST runs and shows the answer, alone when htmx asks."""
     context: dict[str, Any] = {}
     status: int = HTTPStatus.OK
     form = (
@@ -34,15 +38,32 @@ def query(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             answer = run(request, form)
+            note_run(request.user, cluster_of(request), form.cleaned_data["sql"])
             context.update(result=present(answer, form.cleaned_data["sql"]), sql=form.cleaned_data["sql"])
         except PinotAdminError as error:
             context["error"], status = error, shown_status(request, error)
     if request.headers.get("HX-Request"):
         #: htmx swaps only successful answers; the text itself says what went wrong.
-        return render(request, "console/partials/query_result.html", context)
+        response = render(request, "console/partials/query_result.html", context)
+        response["HX-Trigger"] = "query-ran"
+        return response
+    if link := request.GET.get("saved"):
+        found = _saved(request, link)
+        form = QueryForm(initial={"sql": found.sql})
+        context["saved_name"] = found.name if found.owner_id == request.user.pk else ""
+    context |= kept_context(request)
     names, has_more = table_names(cluster_of(request), request.user)
     context |= {"form": form, "names": names, "has_more": has_more, "words": query_words()}
     return render(request, "console/query.html", context, status=status)
+
+
+def _saved(request: HttpRequest, text: str) -> KeptQuery:
+    try:
+        link = uuid.UUID(text)
+    except ValueError as error:
+        raise NotFound("There is no such query.", remedy="Ask who sent the link.") from error
+    cluster = cluster_of(request)
+    return shared_query(request.user, cluster, link, is_foreign=cluster != default_cluster())
 
 
 def run(request: HttpRequest, form: QueryForm) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Queries that people keep. Nothing here runs one."""
