@@ -60,3 +60,18 @@ def test_columns_and_tables_are_completed_by_keyboard_and_inserted_by_click(page
     side.get_by_text("empty", exact=True).click()
     side.get_by_role("button", name="insert the table's name").click()
     expect(editor).to_have_value("SELECT\n  count(*)\nFROM emptyempty")
+
+
+def test_a_query_is_saved_by_keyboard_and_opened_by_its_link(page: Page, world: World) -> None:
+    page.goto("/console/query/")
+    page.get_by_label("SQL", exact=True).fill("select 1 from t")
+    page.get_by_label("Name", exact=True).fill("ones")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="ones", exact=True).click()
+    page.wait_for_url("**/console/query/?saved=*")
+    expect(page.get_by_label("SQL", exact=True)).to_have_value("select 1 from t")
+    page.get_by_label("SQL", exact=True).focus()
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#recent-queries")).to_contain_text("select 1 from t")
+    page.get_by_role("button", name="Delete ones").click()
+    expect(page.get_by_role("link", name="ones", exact=True)).to_have_count(0)

@@ -212,6 +212,11 @@
       const picked = event.target.closest("[data-insert]");
       if (picked) put(picked.dataset.insert);
     });
+    document.getElementById("query-name").addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault(); // The form's first button would run the query.
+      event.target.nextElementSibling.click();
+    });
     const button = document.getElementById("format-query");
     button.hidden = false;
     button.addEventListener("click", () => format(button));

@@ -29,7 +29,7 @@ from segments.services.replacement.history.as_of import query_as_of, snapshot_na
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def query(request: HttpRequest) -> HttpResponse:
-    """GET shows the editor, filled by ``?sql=`` or ``?saved=``; POST runs and shows the answer, alone when htmx asks."""
+    """GET shows the editor, filled by ``?sql=`` or ``?saved=``; POST runs, and shows the answer alone to htmx."""
     context: dict[str, Any] = {}
     status: int = HTTPStatus.OK
     form = (
