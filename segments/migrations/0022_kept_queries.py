@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('segments', '0020_snapshots'),
+        ('segments', '0021_segment_name'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
