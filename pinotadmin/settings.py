@@ -63,6 +63,10 @@ def _bool(name: str, default: bool) -> bool:
     raise ImproperlyConfigured(f"{name} must be true or false, not {text!r}.")
 
 
+def _names(name: str) -> frozenset[str]:
+    return frozenset(part.strip() for part in os.environ.get(name, "").split(";") if part.strip())
+
+
 def _time_zone(name: str, default: str) -> str:
     text = _text(name, default)
     try:
@@ -290,6 +294,28 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+# -- single sign-on (OpenID Connect)
+#: Address of the identity provider, as its own document has it; empty: there is none.
+OIDC_ISSUER = _text("PINOTADMIN_OIDC_ISSUER", "")
+OIDC_CLIENT_ID = _text("PINOTADMIN_OIDC_CLIENT_ID", "")
+OIDC_CLIENT_SECRET = _text("PINOTADMIN_OIDC_CLIENT_SECRET", "")
+OIDC_SCOPE = _text("PINOTADMIN_OIDC_SCOPE", "openid profile email")
+#: What the button of the log-in page calls it.
+OIDC_NAME = _text("PINOTADMIN_OIDC_NAME", "single sign-on")
+#: Hosts of the provider's parts, besides the issuer's, separated by spaces.
+OIDC_HOSTS = _text("PINOTADMIN_OIDC_HOSTS", "").split()
+#: Where the provider sends browsers back to; empty: /login/sso/return/ at the address that the browser used.
+OIDC_REDIRECT_URL = _text("PINOTADMIN_OIDC_REDIRECT_URL", "")
+#: The claim that lists groups; which of them is which group here ("theirs=ours; other=other", empty: the same names);
+#: of which one has to be a member to sign in; whose members administer the installation (both with ; between names).
+OIDC_GROUPS_CLAIM = _text("PINOTADMIN_OIDC_GROUPS_CLAIM", "groups")
+OIDC_GROUPS = _text("PINOTADMIN_OIDC_GROUPS", "")
+OIDC_REQUIRED_GROUPS = _names("PINOTADMIN_OIDC_REQUIRED_GROUPS")
+OIDC_ADMIN_GROUPS = _names("PINOTADMIN_OIDC_ADMIN_GROUPS")
+#: Seconds after which somebody signs in again.
+OIDC_SESSION_S = _positive("PINOTADMIN_OIDC_SESSION_S", 8 * 3600)
+if OIDC_ISSUER and not (OIDC_CLIENT_ID and OIDC_CLIENT_SECRET):
+    raise ImproperlyConfigured("PINOTADMIN_OIDC_ISSUER needs PINOTADMIN_OIDC_CLIENT_ID and _CLIENT_SECRET, too.")
 LOGIN_URL = "/login/"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/login/"

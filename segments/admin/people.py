@@ -10,10 +10,10 @@ from django.contrib.auth.admin import UserAdmin as BaseUserAdmin
 from django.contrib.auth.models import Group, User
 from django.db.models import Q
 from django.http import HttpRequest
-from unfold.admin import ModelAdmin
+from unfold.admin import ModelAdmin, TabularInline
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from segments.models import Grant
+from segments.models import Grant, SignOnIdentity
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
@@ -21,6 +21,20 @@ admin.site.unregister(Group)
 
 #: What makes somebody more than they are.
 _OF_RIGHTS: Final = ("is_staff", "is_superuser", "groups", "user_permissions")
+
+
+class IdentityInline(TabularInline):  # type: ignore[misc]  # unfold ships no types
+    """Accounts of the identity provider that sign in as this user. For superusers: who links one becomes that user."""
+
+    model = SignOnIdentity
+    extra = 0
+    verbose_name_plural = "Sign-on identities"
+
+    def has_view_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        """Superusers."""
+        return bool(request.user.is_superuser)
+
+    has_add_permission = has_change_permission = has_delete_permission = has_view_permission
 
 
 @admin.register(User)
@@ -34,6 +48,7 @@ class UserAdmin(BaseUserAdmin, ModelAdmin):  # type: ignore[misc, type-arg]  # u
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
+    inlines = [IdentityInline]
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
         """Rights, to all but superusers."""

@@ -9,7 +9,7 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from segments.console import person_time_zone
 from segments.console.operation import Operation, operation_page
-from segments.console.views.access import audit, login, tokens
+from segments.console.views.access import audit, login, single_sign_on, tokens
 from segments.console.views.clusters import clusters, health, minion_tasks, servers
 from segments.console.views.ingestion import blocked_session, session_actions, table_ingestion
 from segments.console.views.ingestion import sessions as ingestion_sessions
@@ -44,6 +44,8 @@ def button(route: str, operation: Operation, name: str) -> URLPattern:
 
 _login = [
     path("login/", login.Login.as_view(), name="login"),
+    path("login/sso/", single_sign_on.leave, name="sign_on"),
+    path("login/sso/return/", single_sign_on.come_back, name="sign_on_return"),
     path("logout/", auth_views.LogoutView.as_view(), name="logout"),
 ]
 _table_list = path("", tables.table_list, name="tables")

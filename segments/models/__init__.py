@@ -7,7 +7,7 @@ from __future__ import annotations
 from segments.models.alerts import AlertDelivery, Webhook
 from segments.models.ingestion import IngestionAttempt, IngestionFile, IngestionSession
 from segments.models.mirrors import Cluster, ConsumingSegment, LagSample, LineageEntry, Segment, Table
-from segments.models.people import ApiToken, Grant
+from segments.models.people import ApiToken, Grant, SignOnIdentity
 from segments.models.pushes import Push, PushReport, PushSegment
 from segments.models.queries import KeptQuery
 from segments.models.records import AuditEvent, Finding, FindingSnooze, PassRun
@@ -37,6 +37,7 @@ __all__ = [
     "SetAsideCount",
     "SetAsideMessage",
     "SetAsideReplay",
+    "SignOnIdentity",
     "Snapshot",
     "Table",
     "Webhook",

@@ -75,3 +75,21 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.owner} (token {self.name})"
+
+
+class SignOnIdentity(models.Model):
+    """Whom an identity provider means by ``subject``: the link between its account and a user here. Names change and
+    are given again, subjects are not.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="identities")
+    issuer = models.CharField(max_length=255, help_text="Address of the identity provider, as its document has it")
+    subject = models.CharField(max_length=255, help_text="The provider's own identifier of the account ('sub')")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "sign-on identities"
+        constraints = [models.UniqueConstraint(fields=["issuer", "subject"], name="segments_sign_on_identity")]
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.subject} at {self.issuer}"

@@ -98,6 +98,8 @@ _OTHERS = {
     "of an administrator of clusters",
     "segments/gateways/input_files/stores.py": "addresses below the installation's input roots; an endpoint "
     "that a config names has passed the gate (store_endpoint.py)",
+    "segments/gateways/identity_provider.py": "the identity provider of the installation's settings, and hosts that "
+    "these name",
     "segments/gateways/servers.py": "servers that are registered in the cluster",
     "segments/gateways/controller_protocol.py": "the installation's own controllers, from its settings",
     "segments/gateways/reingested_uploads.py": "the installation's own web processes, from its settings",

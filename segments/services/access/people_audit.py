@@ -18,7 +18,7 @@ from django.contrib.auth.models import Group, User
 from django.db.models import Model
 from django.db.models.signals import m2m_changed, post_save, pre_delete, pre_save
 
-from segments.models import Grant
+from segments.models import Grant, SignOnIdentity
 from segments.services.core import audit
 from segments.services.core.context import Actor
 
@@ -26,6 +26,7 @@ _FIELDS: Final[dict[type[Model], tuple[str, ...]]] = {
     User: ("username", "first_name", "last_name", "email", "is_active", "is_staff", "is_superuser"),
     Group: ("name",),
     Grant: ("user_id", "group_id", "cluster", "tables", "right"),
+    SignOnIdentity: ("user_id", "issuer", "subject"),
 }
 _BEFORE: Final = "_audited_before"
 _GONE: Final = "_audited_links"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.signals import user_login_failed
@@ -25,6 +26,10 @@ class Login(LoginView):
 
     template_name = "console/login.html"
     redirect_authenticated_user = True
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """With what the identity provider is called, where there is one."""
+        return super().get_context_data(**kwargs, sign_on=settings.OIDC_NAME if settings.OIDC_ISSUER else "")
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Log in; after too many attempts the form again, with 429 and how long to wait."""
