@@ -10,7 +10,7 @@ from django.contrib.auth.admin import UserAdmin as BaseUserAdmin
 from django.contrib.auth.models import Group, User
 from django.db.models import Q
 from django.http import HttpRequest
-from unfold.admin import ModelAdmin, TabularInline
+from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from segments.models import Grant, SignOnIdentity
@@ -23,18 +23,24 @@ admin.site.unregister(Group)
 _OF_RIGHTS: Final = ("is_staff", "is_superuser", "groups", "user_permissions")
 
 
-class IdentityInline(TabularInline):  # type: ignore[misc]  # unfold ships no types
-    """Accounts of the identity provider that sign in as this user. For superusers: who links one becomes that user."""
+@admin.register(SignOnIdentity)
+class SignOnIdentityAdmin(ModelAdmin):  # type: ignore[misc]  # unfold ships no types
+    """Which account of the identity provider signs in as which user. Superusers only: who links one becomes that user."""
 
-    model = SignOnIdentity
-    extra = 0
-    verbose_name_plural = "Sign-on identities"
+    list_display = ("user", "subject", "issuer", "created_at")
+    search_fields = ("user__username", "subject")
+    autocomplete_fields = ("user",)
 
-    def has_view_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+    def has_module_permission(self, request: HttpRequest) -> bool:
         """Superusers."""
         return bool(request.user.is_superuser)
 
-    has_add_permission = has_change_permission = has_delete_permission = has_view_permission
+    def has_view_permission(self, request: HttpRequest, obj: SignOnIdentity | None = None) -> bool:
+        """Superusers."""
+        return bool(request.user.is_superuser)
+
+    has_change_permission = has_delete_permission = has_view_permission
+    has_add_permission = has_module_permission
 
 
 @admin.register(User)
@@ -48,7 +54,6 @@ class UserAdmin(BaseUserAdmin, ModelAdmin):  # type: ignore[misc, type-arg]  # u
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
-    inlines = [IdentityInline]
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
         """Rights, to all but superusers."""

@@ -130,7 +130,7 @@ class IdentityProvider:
             return jwt.decode(token, self._description(again=True)[1], algorithms=_ALGORITHMS)
 
     def _more(self, document: Mapping[str, Any], access_token: str, subject: str) -> dict[str, Any]:
-        """What the provider tells of the person on request: some list groups there only."""
+        """What the provider adds about the person on request: some list groups there only."""
         if not access_token or not document.get("userinfo_endpoint"):
             return {}
         found = self._read(self._checked(document, "userinfo_endpoint"), access_token)

@@ -39,7 +39,7 @@ def _made(person: ClaimedPerson, issuer: str) -> Any:
     except IntegrityError as error:
         raise Forbidden(
             f"There is a user '{person.name}' already, who does not sign in with the identity provider.",
-            remedy="An administrator can link the two in the admin: Users, that user, Sign-on identities, with subject "
+            remedy=f"An administrator can link the two in the admin, under Sign-on identities, with subject "
             f"'{person.subject}'.",
         ) from error
     return user

@@ -169,7 +169,7 @@
       drawn.set(canvas, { chart: new Chart(canvas, shape(data)), data });
       figure.dataset.drawn = "yes";
     } catch (error) {
-      figure.hidden = true; // The table or the words beside it hold the same.
+      figure.hidden = true; // The table or the words next to it hold the same.
       console.warn("The chart could not be drawn.", error);
     }
   }

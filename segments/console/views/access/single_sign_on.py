@@ -10,7 +10,7 @@ from typing import Final
 from django.conf import settings
 from django.contrib.auth import login
 from django.contrib.auth.forms import AuthenticationForm
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -19,7 +19,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from segments.console.too_many_attempts import as_refusal
 from segments.domain.access.claimed_person import claimed_person
-from segments.errors import NotAuthenticated, PinotAdminError, TooManyRequests
+from segments.errors import NotAuthenticated, PinotAdminError, Rejected, TooManyRequests
 from segments.gateways.identity_provider import IdentityProvider, Started
 from segments.services.access.people_audit import acting_as
 from segments.services.access.refusals import record_refusal
@@ -41,9 +41,8 @@ _BACKEND: Final = "segments.services.access.sign_in.SignInBackend"
 @require_POST
 def leave(request: HttpRequest) -> HttpResponse:
     """To the provider. A form with its token: no foreign page signs somebody in."""
-    provider = _provider()
     try:
-        url, started = provider.start(_redirect_uri(request))
+        url, started = _provider().start(_redirect_uri(request))
     except PinotAdminError as error:
         return _refusal(request, error)
     kept = json.dumps(asdict(started) | {"next": request.POST.get("next", "")[:_LONGEST_NEXT]})
@@ -70,8 +69,9 @@ def come_back(request: HttpRequest) -> HttpResponse:
 
 
 def _signed_in(request: HttpRequest) -> HttpResponse:
-    provider, address = _provider(), str(request.META.get("REMOTE_ADDR") or "")
+    address = str(request.META.get("REMOTE_ADDR") or "")
     try:
+        provider = _provider()
         code, started, wanted = _checked(request)
         throttle().admit(TOKENS, address)
         rules = group_rules()
@@ -92,7 +92,7 @@ def _signed_in(request: HttpRequest) -> HttpResponse:
 def _provider() -> IdentityProvider:
     found = identity_provider()
     if found is None:
-        raise Http404("Single sign-on is not configured.")
+        raise Rejected("Single sign-on is not configured.", remedy="Log in with user name and password.")
     return found
 
 
