@@ -25,7 +25,7 @@ _OF_RIGHTS: Final = ("is_staff", "is_superuser", "groups", "user_permissions")
 
 @admin.register(SignOnIdentity)
 class SignOnIdentityAdmin(ModelAdmin):  # type: ignore[misc]  # unfold ships no types
-    """Which account of the identity provider signs in as which user. Superusers only: who links one becomes that user."""
+    """Which account of the identity provider signs in as which user. For superusers: a link is like a password."""
 
     list_display = ("user", "subject", "issuer", "created_at")
     search_fields = ("user__username", "subject")
