@@ -15,26 +15,23 @@ from segments.errors import InvalidInput
 
 TIMESTAMP: Final = "TIMESTAMP"
 #: Patterns of text, with the form that every value has; of several that a text fits, the first that all values fit.
-_PATTERNS: Final = tuple(
-    (pattern, re.compile(form + r"\Z"))
-    for pattern, form in (
-        ("yyyy-MM-dd", r"\d{4}-\d\d-\d\d"),
-        ("yyyy/MM/dd", r"\d{4}/\d\d/\d\d"),
-        ("dd.MM.yyyy", r"\d\d\.\d\d\.\d{4}"),
-        ("MM/dd/yyyy", r"\d\d/\d\d/\d{4}"),
-        ("dd/MM/yyyy", r"\d\d/\d\d/\d{4}"),
-        ("M/d/yyyy", r"\d{1,2}/\d{1,2}/\d{4}"),
-        ("d/M/yyyy", r"\d{1,2}/\d{1,2}/\d{4}"),
-        ("dd-MMM-yyyy", r"\d\d-[A-Za-z]{3}-\d{4}"),
-        ("yyyy-MM-dd HH:mm", r"\d{4}-\d\d-\d\d \d\d:\d\d"),
-        ("yyyy/MM/dd HH:mm:ss", r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d"),
-        ("dd.MM.yyyy HH:mm", r"\d\d\.\d\d\.\d{4} \d\d:\d\d"),
-        ("dd.MM.yyyy HH:mm:ss", r"\d\d\.\d\d\.\d{4} \d\d:\d\d:\d\d"),
-        ("MM/dd/yyyy HH:mm", r"\d\d/\d\d/\d{4} \d\d:\d\d"),
-        ("dd/MM/yyyy HH:mm", r"\d\d/\d\d/\d{4} \d\d:\d\d"),
-        ("MM/dd/yyyy HH:mm:ss", r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d"),
-        ("dd/MM/yyyy HH:mm:ss", r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d"),
-    )
+_PATTERNS: Final = (
+    ("yyyy-MM-dd", re.compile(r"\d{4}-\d\d-\d\d\Z")),
+    ("yyyy/MM/dd", re.compile(r"\d{4}/\d\d/\d\d\Z")),
+    ("dd.MM.yyyy", re.compile(r"\d\d\.\d\d\.\d{4}\Z")),
+    ("MM/dd/yyyy", re.compile(r"\d\d/\d\d/\d{4}\Z")),
+    ("dd/MM/yyyy", re.compile(r"\d\d/\d\d/\d{4}\Z")),
+    ("M/d/yyyy", re.compile(r"\d{1,2}/\d{1,2}/\d{4}\Z")),
+    ("d/M/yyyy", re.compile(r"\d{1,2}/\d{1,2}/\d{4}\Z")),
+    ("dd-MMM-yyyy", re.compile(r"\d\d-[A-Za-z]{3}-\d{4}\Z")),
+    ("yyyy-MM-dd HH:mm", re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d\Z")),
+    ("yyyy/MM/dd HH:mm:ss", re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\Z")),
+    ("dd.MM.yyyy HH:mm", re.compile(r"\d\d\.\d\d\.\d{4} \d\d:\d\d\Z")),
+    ("dd.MM.yyyy HH:mm:ss", re.compile(r"\d\d\.\d\d\.\d{4} \d\d:\d\d:\d\d\Z")),
+    ("MM/dd/yyyy HH:mm", re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d\Z")),
+    ("dd/MM/yyyy HH:mm", re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d\Z")),
+    ("MM/dd/yyyy HH:mm:ss", re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d\Z")),
+    ("dd/MM/yyyy HH:mm:ss", re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d\Z")),
 )
 _ISO: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\Z")
 #: Numbers are times only in columns that are named so.
