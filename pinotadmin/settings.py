@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 import django_htmx
 from django.core.exceptions import ImproperlyConfigured
 
+from pinotadmin import log_lines
 from segments.domain.jobs.workers import pools
 from segments.domain.push.store_uri import split_roots
 
@@ -388,38 +389,12 @@ DJANGO_CELERY_BEAT_TZ_AWARE = True
 
 # -- appearance of the admin
 UNFOLD = {
-    "SITE_TITLE": "pinotadmin",
-    "SITE_HEADER": "pinotadmin",
-    "SITE_URL": "/",
-    "SHOW_HISTORY": True,
+    "SITE_TITLE": "pinotadmin", "SITE_HEADER": "pinotadmin", "SITE_URL": "/", "SHOW_HISTORY": True,
     # The console's wine red.
-    "COLORS": {
-        "primary": {
+    "COLORS": {"primary": {
             "50": "#fbf1f4", "100": "#f6e0e7", "200": "#edc2cf", "300": "#df98ad", "400": "#cb6684", "500": "#b03f62",
             "600": "#8f2447", "700": "#7a1e3c", "800": "#661b34", "900": "#561a2f", "950": "#310a18",
-        }
-    },
+    }},
 }  # fmt: skip
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "plain": {
-            "()": "pinotadmin.log_lines.WithoutSecrets",
-            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
-        }
-    },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    "root": {"handlers": ["console"], "level": _text("PINOTADMIN_LOG_LEVEL", "INFO")},
-    "loggers": {
-        "django.request": {"level": "ERROR"},
-        "kazoo": {"level": "WARNING"},
-        "httpx": {"level": "WARNING"},
-        "py4j": {"level": "WARNING"},
-        # Two lines for every run of a task that mostly has nothing to do; failures are logged all the same.
-        "celery.beat": {"level": "WARNING"},
-        "celery.worker.strategy": {"level": "WARNING"},
-        "celery.app.trace": {"level": "WARNING"},
-    },
-}
+LOGGING = log_lines.settings(_text("PINOTADMIN_LOG_LEVEL", "INFO"))
