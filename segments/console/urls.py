@@ -9,7 +9,7 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from segments.console import person_time_zone
 from segments.console.operation import Operation, operation_page
-from segments.console.views.access import audit, login, single_sign_on, tokens
+from segments.console.views.access import audit, login, single_sign_on, tokens, tour
 from segments.console.views.clusters import clusters, health, minion_tasks, servers
 from segments.console.views.ingestion import blocked_session, session_actions, table_ingestion
 from segments.console.views.ingestion import sessions as ingestion_sessions
@@ -178,6 +178,7 @@ _pages = [
 ]
 _installation = [
     path("console/time-zone/", person_time_zone.choose, name="time_zone"),
+    path("console/tour/dismiss/", tour.dismiss_tour, name="dismiss_tour"),
     path("console/tokens/", tokens.token_list, name="tokens"),
     button("console/tokens/<int:token>/revoke/", tokens.REVOKE, name="revoke_token"),
     path("console/alerts/", alerts.alert_list, name="alerts"),

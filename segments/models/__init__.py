@@ -7,7 +7,7 @@ from __future__ import annotations
 from segments.models.alerts import AlertDelivery, Webhook
 from segments.models.ingestion import IngestionAttempt, IngestionFile, IngestionSession
 from segments.models.mirrors import Cluster, ConsumingSegment, LagSample, LineageEntry, Segment, Table
-from segments.models.people import ApiToken, Grant, SignOnIdentity
+from segments.models.people import ApiToken, Grant, SignOnIdentity, TourMark
 from segments.models.pushes import Push, PushReport, PushSegment
 from segments.models.queries import KeptQuery
 from segments.models.records import AuditEvent, Finding, FindingSnooze, PassRun
@@ -40,5 +40,6 @@ __all__ = [
     "SignOnIdentity",
     "Snapshot",
     "Table",
+    "TourMark",
     "Webhook",
 ]

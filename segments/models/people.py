@@ -93,3 +93,18 @@ class SignOnIdentity(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user}: {self.subject} at {self.issuer}"
+
+
+class TourMark(models.Model):
+    """A step of the tour on the start page that somebody has done, or that they dismissed it."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="tour_marks")
+    mark = models.CharField(max_length=32)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["user", "at", "id"]
+        constraints = [models.UniqueConstraint(fields=["user", "mark"], name="segments_tour_mark_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.mark}"

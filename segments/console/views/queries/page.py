@@ -24,6 +24,7 @@ from segments.services.access.query_rights import require_query_rights
 from segments.services.core.page_addresses import default_cluster
 from segments.services.queries.kept import note_run, shared_query
 from segments.services.replacement.history.as_of import query_as_of, snapshot_named
+from segments.services.tour.progress import has_queried
 
 
 @page
@@ -78,4 +79,5 @@ def run(request: HttpRequest, form: QueryForm) -> dict[str, Any]:
         if name:
             return query_as_of(wiring.context(cluster), sql, {}, name)
         answer: dict[str, Any] = wiring.query(cluster).query(sql)
+    has_queried(request.user)
     return answer

@@ -18,6 +18,7 @@ from segments.console.listing import asked, cut, page_number
 from segments.console.presenters.badges import mark, replicas_mark
 from segments.console.presenters.realtime_rows import visible_rows
 from segments.console.presenters.tables import schema_columns, table_rows
+from segments.console.presenters.tour import tour_steps
 from segments.domain.segments.ideal_state import ERROR
 from segments.domain.tables.secret_masks import mask
 from segments.domain.tables.table_config import TableConfig
@@ -25,6 +26,7 @@ from segments.errors import InvalidInput
 from segments.models import Finding, LineageEntry, PassRun, Push, Segment, Table
 from segments.names import REALTIME
 from segments.secret_texts import MASK
+from segments.services.core.page_addresses import default_cluster
 from segments.services.engine import Offers
 from segments.services.schedules.task_check import lint_config, not_run
 
@@ -64,6 +66,8 @@ def table_list(request: HttpRequest) -> HttpResponse:
     rows = table_rows(search, cluster=cluster_of(request), reader=request.user)
     context = {"rows": rows, "q": search, "is_empty": not rows and not search, "may_operate": may_somewhere(request)}
     context["may_create"] = may_somewhere(request, ADMINISTER)
+    if context["may_operate"] and not search and cluster_of(request) == default_cluster():
+        context["tour"] = tour_steps(request.user, [row.table.name for row in rows])
     return render(request, "console/tables.html", context)
 
 

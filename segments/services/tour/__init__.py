@@ -1,0 +1,1 @@
+"""The tour on the start page: which of its steps a person has done."""
