@@ -12,8 +12,8 @@ QUERY: Final = "query"
 _DISMISSED: Final = "dismissed"
 #: Steps -> what the audit record shows of one that was done.
 _RECORDED: Final[dict[str, Q]] = {
-    "rollback": Q(action__in=("rollback", "revertReplaceSegments")),
-    "undo": Q(action="undoRollback"),
+    "rollback": Q(action__in=("rollback", "revertReplaceSegments", "restoreSnapshot")),
+    "undo": Q(action__in=("undoRollback", "restoreSwitch")),
     "pause": Q(action="pauseConsumption") & ~Q(reason=""),
     "resume": Q(action="resumeConsumption"),
     "replay": Q(action="replaySetAside"),
