@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('segments', '0021_segment_name'),
+        ("segments", "0023_sign_on_identity"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
