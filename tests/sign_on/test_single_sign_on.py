@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
 
 from segments.models import AuditEvent, SignOnIdentity
@@ -168,3 +168,17 @@ def test_nobody_is_sent_to_another_site_afterwards(provider: Provider) -> None:
 def test_foreign_pages_can_not_begin_a_sign_in(provider: Provider) -> None:
     assert Client(enforce_csrf_checks=True).post("/login/sso/").status_code == 403
     assert Client().get("/login/sso/").status_code == 405
+
+
+def test_only_superusers_link_accounts_to_users(provider: Provider) -> None:
+    staff = make_user("stan", is_staff=True)
+    staff.user_permissions.set(Permission.objects.filter(content_type__model="signonidentity"))
+    owner = make_user("root", is_staff=True, is_superuser=True)
+    link = {"user": owner.pk, "issuer": provider.issuer, "subject": "id-13"}
+    of_staff, of_root = Client(), Client()
+    of_staff.force_login(staff)
+    of_root.force_login(owner)
+    address = "/admin/segments/signonidentity/add/"
+    assert of_staff.post(address, link).status_code == 403
+    assert of_root.post(address, link).status_code == 302
+    assert SignOnIdentity.objects.get().user == owner

@@ -15,10 +15,10 @@ from segments import wiring
 from segments.console.access import ADMINISTER, find_table, may, may_operate, may_somewhere, page
 from segments.console.cluster_address import cluster_of, ctx_of
 from segments.console.listing import asked, cut, page_number
+from segments.console.presenters.access.tour import tour_steps
 from segments.console.presenters.badges import mark, replicas_mark
 from segments.console.presenters.realtime_rows import visible_rows
 from segments.console.presenters.tables import schema_columns, table_rows
-from segments.console.presenters.tour import tour_steps
 from segments.domain.segments.ideal_state import ERROR
 from segments.domain.tables.secret_masks import mask
 from segments.domain.tables.table_config import TableConfig
