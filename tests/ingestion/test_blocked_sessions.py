@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from segments.services.replacement.checks import check_settings
 from segments.services.replacement.protocol import end_replace, revert_replace
 from segments.store import paths
 from tests.ingestion.test_every_kind import Ingesting
+from tests.services.embedded_engine import reading
 from tests.services.segments.kinds import EMBEDDED, KINDS, SimulatedKind, kind_of
 from tests.services.world import ANN, TABLE
 
@@ -61,7 +61,7 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Ingesting:
         yield Counting(kind)
 
     if request.param == EMBEDDED:
-        kind.ctx = replace(kind.ctx, snapshots=counting)
+        kind.ctx = reading(kind.ctx, counting)
     found = Ingesting(kind, tmp_path, {"consistentPushSwapEnabled": "true"})
     require_rows(found, 1000)
     found.put("a.csv", "Rom,1,17000", "Bern,2,17001", "Kiel,3,17001")
