@@ -31,7 +31,7 @@ from segments.api.base import ApiView
 from segments.api.clusters.cluster_calls import ClusterAuthentication, answer_headers
 from segments.api.permissions import RightsPermission
 from segments.api.routes import Route, of_a_cluster
-from segments.services.core.request_ids import request_of_its_own
+from segments.services.core.request_ids import own_request_id, request_of_its_own
 
 #: Bytes; larger bodies are worth Django's way, which writes them to disk.
 LARGEST_BODY: Final = 1 << 20
@@ -119,14 +119,14 @@ def answer(scope: Mapping[str, Any], body: bytes) -> Answer | None:
     asked = DirectRequest(scope, body)
     request = cast("Request", asked)
     view.request, view.args, view.kwargs, view.cluster = request, (), arguments, cluster
-    try:
-        if not _is_allowed(request, view, asked):
-            return None
-        with request_of_its_own():
+    with request_of_its_own():
+        try:
+            if not _is_allowed(request, view, asked):
+                return None
             response = getattr(view, asked.method.lower())(request, **arguments)
-    except Exception as error:  # noqa: BLE001  # as in DRF: the handler answers every fault and logs ours
-        response = errors.handle(error, {"request": request, "view": view})
-    return encoded(response, asked.user)
+        except Exception as error:  # noqa: BLE001  # as in DRF: the handler answers every fault and logs ours
+            response = errors.handle(error, {"request": request, "view": view})
+        return encoded(response, asked.user)
 
 
 def _by_ends(route: Route) -> tuple[tuple[str, str], tuple[str, str, Route]]:
@@ -190,10 +190,8 @@ def encoded(response: HttpResponseBase, user: Any = None) -> Answer:
     of the cluster.
     """
     if isinstance(response, StreamingHttpResponse):
-        pieces = iter(response)
-        return Answer(
-            response.status_code, _heads({**_security_headers(), **dict(response.items())}), b"", pieces, response.close
-        )
+        heads = _heads({**_security_headers(), "X-Request-Id": own_request_id(), **dict(response.items())})
+        return Answer(response.status_code, heads, b"", iter(response), response.close)
     if isinstance(response, Response):
         body = b"" if response.data is None else _renderer.render(response.data)
         kind = "application/json"
@@ -202,6 +200,7 @@ def encoded(response: HttpResponseBase, user: Any = None) -> Answer:
     signature = answer_headers(user, response.status_code, body)
     headers = {
         **_security_headers(),
+        "X-Request-Id": own_request_id(),
         **dict(response.items()),
         **signature,
         "Content-Type": kind,

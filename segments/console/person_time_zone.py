@@ -41,7 +41,7 @@ def choose(request: HttpRequest) -> HttpResponse:
     """Read times in the zone that ``zone`` names from now on, ``UTC`` included; back to the page it was chosen on.
     InvalidInput: no such zone.
     """
-    zone, back = request.POST.get("zone", ""), request.POST.get("next", "")
+    zone, back = request.POST.get("zone", ""), request.headers.get("Referer", "")
     if zone not in available_timezones():
         raise InvalidInput(f"'{zone[:60]}' is no time zone.", remedy="Give a name such as Europe/Berlin, or UTC.")
     if zone == "UTC":

@@ -23,3 +23,8 @@ def request_of_its_own() -> Iterator[str]:
 def current_request() -> str:
     """The id of the request that is being answered; empty outside of requests, as in passes."""
     return _current.get()
+
+
+def own_request_id() -> str:
+    """The same; a new one for a request that is answered before anything is done for it."""
+    return _current.get() or uuid.uuid4().hex

@@ -147,7 +147,7 @@ def test_a_file_wins_over_the_text(operator: Client, calls: Calls) -> None:
     [
         ({"spec": "", "reason": "r"}, "Paste a job specification"),
         ({"spec": "a: b", "reason": ""}, "Say why"),
-        ({"spec": "a: b", "reason": "r", "file": SimpleUploadedFile("x.bin", b"\xff\xfe\x00")}, "no UTF-8 text"),
+        ({"spec": "a: b", "reason": "r", "file": SimpleUploadedFile("x.bin", b"\xff\xfe\x00")}, "is not UTF-8 text"),
     ],
 )
 def test_a_wrong_form_starts_nothing(operator: Client, calls: Calls, form: dict[str, Any], words: str) -> None:

@@ -148,7 +148,7 @@ def test_a_pause_needs_a_reason_is_audited_and_shown_everywhere(operator: Client
 def test_a_planned_end_that_is_no_period_is_reported(operator: Client, world: RealtimeWorld) -> None:
     answer = operator.post(f"{PAGE}pause/", {"reason": "x", "resume_after": "soon"})
     assert answer.status_code == 400
-    assert "is no period" in answer.content.decode()
+    assert "is not a period" in answer.content.decode()
     assert not pause_of(world.ideal).paused
 
 
