@@ -26,6 +26,8 @@ _SELECT: Final = frozenset(
     {"expressions", "distinct", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "with_"}
 )
 _SET: Final = frozenset({"this", "expression", "distinct", "order", "limit", "offset", "with_"})
+#: Columns of one SELECT: with * in every part of WITH they double from part to part.
+_MOST_COLUMNS: Final = 4_096
 _WORDS: Final[dict[type, str]] = {exp.Union: "UNION", exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}
 
 
@@ -187,6 +189,12 @@ class _Items:
                 if is_grouped:
                     raise QueryRejected("SELECT * together with aggregation is not supported.", error_code=SQL_PARSING)
                 found += self._star(item)
+                if len(found) > _MOST_COLUMNS:
+                    raise QueryRejected(
+                        f"SELECT has more than {_MOST_COLUMNS} columns.",
+                        error_code=SQL_PARSING,
+                        remedy="Name the columns that are needed in the place of *.",
+                    )
             else:
                 made, longest = values.whole(item)
                 plain = self.scope.find(item)[1].name if isinstance(item, exp.Column) else made.name
