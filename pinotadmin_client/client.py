@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
@@ -98,6 +99,15 @@ class Client:
         if not path.startswith("/"):
             raise ValueError("A path begins with a slash.")
         return self._transport.send(method, path.replace("{", "{{").replace("}", "}}"), Any, query=query, body=body)
+
+    def upload(self, file: Path, *, table: str) -> dict[str, Any]:
+        """Send a file of which a table is to be made. The answer's ``upload`` names it for ``/api/v1/tables/infer``.
+
+        It is read in pieces; the time-out bounds each of them, not the whole.
+        """
+        query = {"name": file.name, "tableName": table}
+        found: dict[str, Any] = self._transport.send_file("/api/v1/uploads", file, dict[str, Any], query=query)
+        return found
 
     def wait_for_push(self, push_id: str, *, timeout_s: float, poll_s: float = 1.0) -> models.PushDetails:
         """The push once it is DONE, FAILED, CANCELLED or BLOCKED. Raises TimedOut; the push goes on then.

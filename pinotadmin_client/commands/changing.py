@@ -66,15 +66,16 @@ def _goes_on(given: Namespace, preview: Any, sentence: str) -> bool:
         raise Blocked(" ".join(preview.blockers))
     if given.dry_run:
         return False
-    if not given.yes and not _said_yes():
+    if not given.yes and not said_yes("Go on?"):
         raise NotConfirmed("Nothing was changed. Answer y, or give --yes.")
     return True
 
 
-def _said_yes() -> bool:
+def said_yes(question: str) -> bool:
+    """Ask on the terminal; without one nobody said yes."""
     if not sys.stdin.isatty():
         return False
-    sys.stderr.write("Go on? [y/N] ")
+    sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 

@@ -1,4 +1,4 @@
-"""``pinotadmin COMMAND``: tables, snapshots, rollback, undo, pause, resume, query, audit of an installation.
+"""``pinotadmin COMMAND``: load, tables, snapshots, rollback, undo, pause, resume, query, audit of an installation.
 
 Exit status: 0 done, 1 refused or blocked, 2 wrong arguments or credentials, 3 no answer, 4 not confirmed.
 """
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import httpx
 
 from pinotadmin_client.client import DEFAULT_TIMEOUT_S, Client
-from pinotadmin_client.commands import changing, reading
+from pinotadmin_client.commands import changing, loading, reading
 from pinotadmin_client.commands.output import write_json
 from pinotadmin_client.credentials import NoCredentials, find
 from pinotadmin_client.errors import ApiError, ClientError, NoAnswer
@@ -24,6 +24,7 @@ _CHANGES = {
     "pause": changing.pause,
     "resume": changing.resume,
 }
+_COMMANDS = {**_READS, **_CHANGES, "load": loading.load}
 
 
 def run(
@@ -38,7 +39,7 @@ def run(
     try:
         found = find(given.url, given.token_file, given.credentials or credentials_file)
         with Client(found.url, credentials=found, cluster=given.cluster, timeout_s=given.timeout, http=http) as client:
-            {**_READS, **_CHANGES}[given.command](client, given)
+            _COMMANDS[given.command](client, given)
     except (ClientError, ValueError) as error:
         return _report(error, is_json=given.json)
     return 0
@@ -65,7 +66,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
     common.add_argument("--timeout", type=float, default=DEFAULT_TIMEOUT_S, help="Seconds for each call")
     common.add_argument("--json", action="store_true", help="Print JSON")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, function in {**_READS, **_CHANGES}.items():
+    for name, function in _COMMANDS.items():
         made = commands.add_parser(name, parents=[common], help=(function.__doc__ or "").partition("\n")[0])
         _arguments_of(name, made)
     return parser
@@ -84,10 +85,17 @@ def _arguments_of(name: str, made: argparse.ArgumentParser) -> None:
         made.add_argument("--limit", type=int, default=50)
         for each in ("target", "actor", "action"):
             made.add_argument(f"--{each}")
-    if name in _CHANGES:
+    if name == "load":
+        made.add_argument("file", help="CSV, JSON, Parquet, ORC or Avro, also compressed")
+        made.add_argument("--table", default="", help="Its name; else the file's")
+        kind = made.add_mutually_exclusive_group()
+        kind.add_argument("--refresh", action="store_true", help="Each push replaces all rows (as without an option)")
+        kind.add_argument("--append", action="store_true", help="Each push adds rows")
+        made.add_argument("--wait", type=float, default=3600.0, help="Seconds to wait for the rows")
+    if name in (*_CHANGES, "load"):
         made.add_argument("--dry-run", action="store_true", help="Show what it would do, and stop")
         made.add_argument("--yes", action="store_true", help="Do not ask")
-        made.add_argument("--reason", required=True, help="Why; goes into the audit record")
+        made.add_argument("--reason", required=name != "load", help="Why; goes into the audit record")
 
 
 if __name__ == "__main__":

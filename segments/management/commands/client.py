@@ -16,8 +16,12 @@ from pinotadmin_client.commands.main import run
 class Command(BaseCommand):
     """Hands everything to ``python -m pinotadmin_client``."""
 
-    help = "Tables, snapshots, rollback, undo, pause, resume, query and audit of an installation, over its REST API."
+    help = (
+        "Load, tables, snapshots, rollback, undo, pause, resume, query and audit of an installation, over its REST API."
+    )
     requires_system_checks = ()
+    #: What stands before the given arguments.
+    command: tuple[str, ...] = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Takes what the command takes; ``client rollback --help`` lists it."""
@@ -27,4 +31,4 @@ class Command(BaseCommand):
         """Exits with the command's status."""
         running = Path(settings.DATA_DIR) / "endpoints.json"
         found = str(running) if running.is_file() else ""
-        sys.exit(run(options["arguments"], "manage.py client", credentials_file=found))
+        sys.exit(run([*self.command, *options["arguments"]], "manage.py client", credentials_file=found))
