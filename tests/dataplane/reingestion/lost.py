@@ -66,7 +66,8 @@ def lose(world: ConsumingWorld, segment: str, *, is_committed: bool = False) -> 
     change(world, paths.ideal_state(RT), lambda r: replace(r, maps={k: v for k, v in r.maps.items() if k != segment}))
     poll(lambda: not world.view(segment), what="the servers to let go")
     for number in world.servers:
-        for folder in (world.folder / f"server-{number}").rglob(segment):
+        kept = [p for p in (world.folder / f"server-{number}").iterdir() if not p.name.startswith(".")]
+        for folder in [found for place in kept for found in (place, *place.rglob(segment)) if found.name == segment]:
             shutil.rmtree(folder, ignore_errors=True)
     world.deep_store.delete(f"r/{encode(segment)}")
     if not is_committed:
