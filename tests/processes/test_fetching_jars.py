@@ -179,7 +179,7 @@ def run_ci(folder: Path, **programs: str) -> tuple[int, str, list[str]]:
 
 def test_ci_goes_on_without_real_parts_where_there_is_no_maven(tmp_path: Path) -> None:
     status, said, made = run_ci(tmp_path / "repository")
-    assert (status, made) == (0, ["--keep-going test"])
+    assert (status, made) == (0, ["--keep-going test test-installations"])
     assert (
         "SKIPPED: tests with a real Apache Pinot and Kafka. Maven (mvn), which fetches them, is not on this machine."
         in said
@@ -188,7 +188,7 @@ def test_ci_goes_on_without_real_parts_where_there_is_no_maven(tmp_path: Path) -
 
 def test_ci_goes_on_without_real_parts_where_they_can_not_be_fetched(tmp_path: Path) -> None:
     status, said, made = run_ci(tmp_path / "repository", mvn="", python=f"echo Unknown host; exit {CAN_NOT_BE_HAD}")
-    assert (status, made) == (0, ["--keep-going test"])
+    assert (status, made) == (0, ["--keep-going test test-installations"])
     assert said.index("Unknown host") < said.index(
         "SKIPPED: tests with a real Apache Pinot and Kafka. Maven could not fetch them"
     )
@@ -196,7 +196,7 @@ def test_ci_goes_on_without_real_parts_where_they_can_not_be_fetched(tmp_path: P
 
 def test_ci_fails_where_the_fetching_itself_is_broken(tmp_path: Path) -> None:
     status, said, made = run_ci(tmp_path / "repository", mvn="", python="exit 1")
-    assert (status, made) == (1, ["--keep-going test"])
+    assert (status, made) == (1, ["--keep-going test test-installations"])
     assert "SKIPPED" not in said
 
 
@@ -208,7 +208,7 @@ FAILED_TWICE = 'case "$1" in -c) echo tests/real_pinot/test_a.py::test_b;; esac'
 def test_ci_tries_real_parts_once_more_and_then_fails(tmp_path: Path) -> None:
     status, said, made = run_ci(tmp_path / "repository", mvn="", make='[ "$1" = --keep-going ]', python=FAILED_TWICE)
     assert status != 0
-    assert made == ["--keep-going test", "test-real", "test-real ARGS=--last-failed"]
+    assert made == ["--keep-going test test-installations", "test-real", "test-real ARGS=--last-failed"]
     assert "FAILED TWICE          tests/real_pinot/test_a.py::test_b" in said
     assert run_ci(tmp_path / "other", mvn="")[0] == 0
 
@@ -221,7 +221,7 @@ def test_ci_names_what_failed_first_and_passed_then(tmp_path: Path) -> None:
 
 def test_ci_fails_when_real_parts_fail_without_a_failed_test(tmp_path: Path) -> None:
     status, said, made = run_ci(tmp_path / "repository", mvn="", make='[ "$1" = --keep-going ]')
-    assert (status, made) == (1, ["--keep-going test", "test-real"])
+    assert (status, made) == (1, ["--keep-going test test-installations", "test-real"])
     assert "No single test failed, but the run did" in said
 
 
@@ -231,17 +231,17 @@ FAILED_BROWSER = 'case "$1" in -c) [ -e asked ] || echo tests/browser/test_a.py:
 
 
 def test_ci_repeats_a_few_failed_tests_and_names_those_that_passed_then(tmp_path: Path) -> None:
-    make = '[ "$*" != "--keep-going test" ]'
+    make = '[ "$*" != "--keep-going test test-installations" ]'
     status, said, made = run_ci(tmp_path / "repository", make=make, python=FAILED_BROWSER)
-    assert (status, made) == (0, ["--keep-going test", "test-failed"])
+    assert (status, made) == (0, ["--keep-going test test-installations", "test-failed"])
     assert "FAILED, THEN PASSED   tests/browser/test_a.py::test_b" in said
 
 
 def test_ci_fails_when_many_tests_fail_or_none_but_the_run(tmp_path: Path) -> None:
     status, said, made = run_ci(tmp_path / "repository", make="exit 2", python=FAILED_FOUR)
-    assert (status, made) == (1, ["--keep-going test"])
+    assert (status, made) == (1, ["--keep-going test test-installations"])
     assert "More than 3 tests failed: they are not repeated." in said
     status, said, made = run_ci(tmp_path / "other", make="exit 2")
-    assert (status, made) == (1, ["--keep-going test"])
+    assert (status, made) == (1, ["--keep-going test test-installations"])
     assert "No single test failed, but the run did" in said
     assert "SKIPPED" not in said
