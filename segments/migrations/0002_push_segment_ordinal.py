@@ -4,28 +4,27 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("segments", "0001_initial"),
+        ('segments', '0001_initial'),
     ]
 
     operations = [
         migrations.AlterModelOptions(
-            name="pushsegment",
-            options={"ordering": ["ordinal"]},
+            name='pushsegment',
+            options={'ordering': ['ordinal']},
         ),
         migrations.AlterUniqueTogether(
-            name="pushsegment",
+            name='pushsegment',
             unique_together=set(),
         ),
         migrations.AddField(
-            model_name="pushsegment",
-            name="ordinal",
-            field=models.PositiveIntegerField(
-                default=0, help_text="Place in the push's plan; the name may depend on the rows"
-            ),
+            model_name='pushsegment',
+            name='ordinal',
+            field=models.PositiveIntegerField(default=0, help_text="Place in the push's plan; the name may depend on the rows"),
         ),
         migrations.AlterUniqueTogether(
-            name="pushsegment",
-            unique_together={("push", "ordinal")},
+            name='pushsegment',
+            unique_together={('push', 'ordinal')},
         ),
     ]

@@ -5,110 +5,95 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("segments", "0002_push_segment_ordinal"),
+        ('segments', '0002_push_segment_ordinal'),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="LagSample",
+            name='LagSample',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("partition", models.PositiveIntegerField()),
-                ("at", models.DateTimeField(db_index=True)),
-                (
-                    "messages",
-                    models.BigIntegerField(help_text="Messages in the stream that are not consumed", null=True),
-                ),
-                (
-                    "behind_ms",
-                    models.BigIntegerField(
-                        help_text="Age of the last consumed message, 0 when there is nothing to consume", null=True
-                    ),
-                ),
-                (
-                    "offset",
-                    models.CharField(blank=True, default="", help_text="Next offset to consume", max_length=128),
-                ),
-                ("rows", models.BigIntegerField(help_text="Rows in the consuming segment", null=True)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('partition', models.PositiveIntegerField()),
+                ('at', models.DateTimeField(db_index=True)),
+                ('messages', models.BigIntegerField(help_text='Messages in the stream that are not consumed', null=True)),
+                ('behind_ms', models.BigIntegerField(help_text='Age of the last consumed message, 0 when there is nothing to consume', null=True)),
+                ('offset', models.CharField(blank=True, default='', help_text='Next offset to consume', max_length=128)),
+                ('rows', models.BigIntegerField(help_text='Rows in the consuming segment', null=True)),
             ],
             options={
-                "ordering": ["at"],
+                'ordering': ['at'],
             },
         ),
         migrations.CreateModel(
-            name="ConsumingSegment",
-            fields=[],
+            name='ConsumingSegment',
+            fields=[
+            ],
             options={
-                "ordering": ["table", "partition"],
-                "proxy": True,
-                "indexes": [],
-                "constraints": [],
+                'ordering': ['table', 'partition'],
+                'proxy': True,
+                'indexes': [],
+                'constraints': [],
             },
-            bases=("segments.segment",),
+            bases=('segments.segment',),
         ),
         migrations.AddField(
-            model_name="segment",
-            name="end_offset",
-            field=models.CharField(
-                blank=True, default="", help_text="Exclusive; empty while consuming", max_length=128
-            ),
+            model_name='segment',
+            name='end_offset',
+            field=models.CharField(blank=True, default='', help_text='Exclusive; empty while consuming', max_length=128),
         ),
         migrations.AddField(
-            model_name="segment",
-            name="flush_rows",
-            field=models.BigIntegerField(help_text="The segment ends at this number of rows", null=True),
+            model_name='segment',
+            name='flush_rows',
+            field=models.BigIntegerField(help_text='The segment ends at this number of rows', null=True),
         ),
         migrations.AddField(
-            model_name="segment",
-            name="is_consuming",
-            field=models.BooleanField(default=False, help_text="A replica should consume"),
+            model_name='segment',
+            name='is_consuming',
+            field=models.BooleanField(default=False, help_text='A replica should consume'),
         ),
         migrations.AddField(
-            model_name="segment",
-            name="partition",
-            field=models.PositiveIntegerField(help_text="Only of segments made from a stream", null=True),
+            model_name='segment',
+            name='partition',
+            field=models.PositiveIntegerField(help_text='Only of segments made from a stream', null=True),
         ),
         migrations.AddField(
-            model_name="segment",
-            name="sequence",
+            model_name='segment',
+            name='sequence',
             field=models.PositiveIntegerField(null=True),
         ),
         migrations.AddField(
-            model_name="segment",
-            name="start_offset",
-            field=models.CharField(blank=True, default="", max_length=128),
+            model_name='segment',
+            name='start_offset',
+            field=models.CharField(blank=True, default='', max_length=128),
         ),
         migrations.AddField(
-            model_name="table",
-            name="consuming_segments",
-            field=models.PositiveIntegerField(default=0, help_text="Segments with a replica that should consume"),
+            model_name='table',
+            name='consuming_segments',
+            field=models.PositiveIntegerField(default=0, help_text='Segments with a replica that should consume'),
         ),
         migrations.AddField(
-            model_name="table",
-            name="is_disabled",
+            model_name='table',
+            name='is_disabled',
             field=models.BooleanField(default=False),
         ),
         migrations.AddField(
-            model_name="table",
-            name="pause",
-            field=models.JSONField(
-                default=dict, help_text="Pinot's pause state: paused, reasonCode, comment, inactive topics, partitions"
-            ),
+            model_name='table',
+            name='pause',
+            field=models.JSONField(default=dict, help_text="Pinot's pause state: paused, reasonCode, comment, inactive topics, partitions"),
         ),
         migrations.AddIndex(
-            model_name="segment",
-            index=models.Index(fields=["table", "is_consuming", "partition"], name="segments_se_table_i_cf0006_idx"),
+            model_name='segment',
+            index=models.Index(fields=['table', 'is_consuming', 'partition'], name='segments_se_table_i_cf0006_idx'),
         ),
         migrations.AddField(
-            model_name="lagsample",
-            name="table",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE, related_name="lag", to="segments.table"
-            ),
+            model_name='lagsample',
+            name='table',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='lag', to='segments.table'),
         ),
         migrations.AddIndex(
-            model_name="lagsample",
-            index=models.Index(fields=["table", "partition", "at"], name="segments_la_table_i_dc5321_idx"),
+            model_name='lagsample',
+            index=models.Index(fields=['table', 'partition', 'at'], name='segments_la_table_i_dc5321_idx'),
         ),
     ]

@@ -4,169 +4,129 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("segments", "0004_push_blocked"),
+        ('segments', '0004_push_blocked'),
     ]
 
     operations = [
         migrations.AlterModelOptions(
-            name="cluster",
-            options={"ordering": ["name"]},
+            name='cluster',
+            options={'ordering': ['name']},
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="auth",
-            field=models.CharField(
-                blank=True,
-                choices=[("", "none"), ("basic", "Basic"), ("bearer", "bearer token")],
-                default="",
-                max_length=16,
-            ),
+            model_name='cluster',
+            name='auth',
+            field=models.CharField(blank=True, choices=[('', 'none'), ('basic', 'Basic'), ('bearer', 'bearer token')], default='', max_length=16),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="auth_source",
-            field=models.CharField(
-                blank=True,
-                default="",
-                help_text="Where the secret is: stored (private file), env:NAME or file:PATH",
-                max_length=512,
-            ),
+            model_name='cluster',
+            name='auth_source',
+            field=models.CharField(blank=True, default='', help_text='Where the secret is: stored (private file), env:NAME or file:PATH', max_length=512),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="auth_user",
-            field=models.CharField(blank=True, default="", max_length=150),
+            model_name='cluster',
+            name='auth_user',
+            field=models.CharField(blank=True, default='', max_length=150),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="broker_url",
-            field=models.CharField(
-                blank=True, default="", help_text="Queries go here; empty: through the controller", max_length=255
-            ),
+            model_name='cluster',
+            name='broker_url',
+            field=models.CharField(blank=True, default='', help_text='Queries go here; empty: through the controller', max_length=255),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="calls_per_minute",
-            field=models.PositiveIntegerField(default=0, help_text="Requests of the mirror to the controller"),
+            model_name='cluster',
+            name='calls_per_minute',
+            field=models.PositiveIntegerField(default=0, help_text='Requests of the mirror to the controller'),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="checked_at",
+            model_name='cluster',
+            name='checked_at',
             field=models.DateTimeField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="configured_at",
-            field=models.DateTimeField(
-                blank=True, help_text="Last change of what is above; connections are then made again", null=True
-            ),
+            model_name='cluster',
+            name='configured_at',
+            field=models.DateTimeField(blank=True, help_text='Last change of what is above; connections are then made again', null=True),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="controller_urls",
-            field=models.JSONField(blank=True, default=list, help_text="Tried in turn; empty for the embedded cluster"),
+            model_name='cluster',
+            name='controller_urls',
+            field=models.JSONField(blank=True, default=list, help_text='Tried in turn; empty for the embedded cluster'),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="deep_store_url",
-            field=models.CharField(
-                blank=True, default="", help_text="Where pushes may put segments; empty: uploads by tar", max_length=512
-            ),
+            model_name='cluster',
+            name='deep_store_url',
+            field=models.CharField(blank=True, default='', help_text='Where pushes may put segments; empty: uploads by tar', max_length=512),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="last_error",
-            field=models.TextField(blank=True, default=""),
+            model_name='cluster',
+            name='last_error',
+            field=models.TextField(blank=True, default=''),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="mirror_error",
-            field=models.TextField(blank=True, default="", help_text="Why the mirror can not follow; empty: it does"),
+            model_name='cluster',
+            name='mirror_error',
+            field=models.TextField(blank=True, default='', help_text='Why the mirror can not follow; empty: it does'),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="mirror_error_since",
+            model_name='cluster',
+            name='mirror_error_since',
             field=models.DateTimeField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="mirrored_at",
-            field=models.DateTimeField(
-                blank=True, help_text="When the mirror was last in step with the cluster", null=True
-            ),
+            model_name='cluster',
+            name='mirrored_at',
+            field=models.DateTimeField(blank=True, help_text='When the mirror was last in step with the cluster', null=True),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="pinot_name",
-            field=models.CharField(
-                blank=True,
-                default="",
-                help_text="The cluster's name in Pinot, learnt from its controller",
-                max_length=255,
-            ),
+            model_name='cluster',
+            name='pinot_name',
+            field=models.CharField(blank=True, default='', help_text="The cluster's name in Pinot, learnt from its controller", max_length=255),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="state",
-            field=models.CharField(
-                choices=[
-                    ("unknown", "not asked yet"),
-                    ("up", "up"),
-                    ("down", "does not answer"),
-                    ("refused", "refuses our credentials"),
-                    ("untrusted", "its certificate is not trusted"),
-                    ("unexpected", "does not answer as Pinot does"),
-                    ("wrong-cluster", "is another cluster"),
-                ],
-                default="unknown",
-                max_length=16,
-            ),
+            model_name='cluster',
+            name='state',
+            field=models.CharField(choices=[('unknown', 'not asked yet'), ('up', 'up'), ('down', 'does not answer'), ('refused', 'refuses our credentials'), ('untrusted', 'its certificate is not trusted'), ('unexpected', 'does not answer as Pinot does'), ('wrong-cluster', 'is another cluster')], default='unknown', max_length=16),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="state_since",
+            model_name='cluster',
+            name='state_since',
             field=models.DateTimeField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="tls_ca",
-            field=models.CharField(blank=True, default="", help_text="File of certificate authorities", max_length=512),
+            model_name='cluster',
+            name='tls_ca',
+            field=models.CharField(blank=True, default='', help_text='File of certificate authorities', max_length=512),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="tls_cert",
-            field=models.CharField(blank=True, default="", help_text="File of our certificate", max_length=512),
+            model_name='cluster',
+            name='tls_cert',
+            field=models.CharField(blank=True, default='', help_text='File of our certificate', max_length=512),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="tls_insecure",
-            field=models.BooleanField(default=False, help_text="Certificates are not checked"),
+            model_name='cluster',
+            name='tls_insecure',
+            field=models.BooleanField(default=False, help_text='Certificates are not checked'),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="tls_key",
-            field=models.CharField(
-                blank=True, default="", help_text="File of its key; empty: in the same file", max_length=512
-            ),
+            model_name='cluster',
+            name='tls_key',
+            field=models.CharField(blank=True, default='', help_text='File of its key; empty: in the same file', max_length=512),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="version",
-            field=models.CharField(blank=True, default="", help_text="Of Pinot's controller", max_length=128),
+            model_name='cluster',
+            name='version',
+            field=models.CharField(blank=True, default='', help_text="Of Pinot's controller", max_length=128),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="zookeeper",
-            field=models.CharField(
-                blank=True, default="", help_text="host:port,host:port; empty: read over REST only", max_length=255
-            ),
+            model_name='cluster',
+            name='zookeeper',
+            field=models.CharField(blank=True, default='', help_text='host:port,host:port; empty: read over REST only', max_length=255),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="zookeeper_cluster",
-            field=models.CharField(
-                blank=True, default="", help_text="Path of the cluster in ZooKeeper", max_length=255
-            ),
+            model_name='cluster',
+            name='zookeeper_cluster',
+            field=models.CharField(blank=True, default='', help_text='Path of the cluster in ZooKeeper', max_length=255),
         ),
     ]

@@ -6,69 +6,27 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("auth", "0012_alter_user_first_name_max_length"),
-        ("segments", "0005_real_pinot_clusters"),
+        ('auth', '0012_alter_user_first_name_max_length'),
+        ('segments', '0005_real_pinot_clusters'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="Grant",
+            name='Grant',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                (
-                    "cluster",
-                    models.CharField(default="*", help_text="Name of a cluster; * means all of them", max_length=64),
-                ),
-                (
-                    "tables",
-                    models.CharField(
-                        help_text="Pattern of raw or typed names, such as sales_*; * alone is the whole cluster, instances included",
-                        max_length=255,
-                        verbose_name="tables",
-                    ),
-                ),
-                (
-                    "right",
-                    models.CharField(
-                        choices=[
-                            ("operate", "operate: push, end, revert, pause, run passes"),
-                            ("administer", "administer: also create, change and delete"),
-                        ],
-                        default="operate",
-                        max_length=16,
-                    ),
-                ),
-                (
-                    "group",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="grants",
-                        to="auth.group",
-                    ),
-                ),
-                (
-                    "user",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="grants",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('cluster', models.CharField(default='*', help_text='Name of a cluster; * means all of them', max_length=64)),
+                ('tables', models.CharField(help_text='Pattern of raw or typed names, such as sales_*; * alone is the whole cluster, instances included', max_length=255, verbose_name='tables')),
+                ('right', models.CharField(choices=[('operate', 'operate: push, end, revert, pause, run passes'), ('administer', 'administer: also create, change and delete')], default='operate', max_length=16)),
+                ('group', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='grants', to='auth.group')),
+                ('user', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='grants', to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                "ordering": ["cluster", "tables", "id"],
-                "constraints": [
-                    models.CheckConstraint(
-                        condition=models.Q(("user__isnull", True), ("group__isnull", True), _connector="XOR"),
-                        name="segments_grant_to_user_or_group",
-                    )
-                ],
+                'ordering': ['cluster', 'tables', 'id'],
+                'constraints': [models.CheckConstraint(condition=models.Q(('user__isnull', True), ('group__isnull', True), _connector='XOR'), name='segments_grant_to_user_or_group')],
             },
         ),
     ]

@@ -4,21 +4,20 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("segments", "0006_grants"),
+        ('segments', '0006_grants'),
     ]
 
     operations = [
         migrations.AddField(
-            model_name="cluster",
-            name="zookeeper_source",
-            field=models.CharField(
-                blank=True, default="", help_text="Where its password is, as auth_source", max_length=512
-            ),
+            model_name='cluster',
+            name='zookeeper_source',
+            field=models.CharField(blank=True, default='', help_text='Where its password is, as auth_source', max_length=512),
         ),
         migrations.AddField(
-            model_name="cluster",
-            name="zookeeper_user",
-            field=models.CharField(blank=True, default="", help_text="Of a digest login; empty: none", max_length=150),
+            model_name='cluster',
+            name='zookeeper_user',
+            field=models.CharField(blank=True, default='', help_text='Of a digest login; empty: none', max_length=150),
         ),
     ]

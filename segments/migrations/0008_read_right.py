@@ -4,33 +4,19 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("segments", "0007_zookeeper_login"),
+        ('segments', '0007_zookeeper_login'),
     ]
 
     operations = [
         migrations.AlterModelOptions(
-            name="table",
-            options={
-                "ordering": ["name"],
-                "permissions": [
-                    ("read", "Can read and query every table when reading is restricted"),
-                    ("operate", "Can push, end, revert and run passes"),
-                    ("administer", "Can create, change and delete tables, schemas and segments"),
-                ],
-            },
+            name='table',
+            options={'ordering': ['name'], 'permissions': [('read', 'Can read and query every table when reading is restricted'), ('operate', 'Can push, end, revert and run passes'), ('administer', 'Can create, change and delete tables, schemas and segments')]},
         ),
         migrations.AlterField(
-            model_name="grant",
-            name="right",
-            field=models.CharField(
-                choices=[
-                    ("read", "read and query (counts when reading is restricted)"),
-                    ("operate", "operate: push, end, revert, pause, run passes"),
-                    ("administer", "administer: also create, change and delete"),
-                ],
-                default="operate",
-                max_length=16,
-            ),
+            model_name='grant',
+            name='right',
+            field=models.CharField(choices=[('read', 'read and query (counts when reading is restricted)'), ('operate', 'operate: push, end, revert, pause, run passes'), ('administer', 'administer: also create, change and delete')], default='operate', max_length=16),
         ),
     ]

@@ -6,64 +6,34 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("segments", "0008_read_right"),
+        ('segments', '0008_read_right'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="ApiToken",
+            name='ApiToken',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("name", models.CharField(max_length=60)),
-                ("digest", models.CharField(editable=False, max_length=64, unique=True)),
-                (
-                    "scopes",
-                    models.JSONField(
-                        default=list,
-                        help_text="Of read, query, operate, administer; the last two include those before, but query",
-                    ),
-                ),
-                (
-                    "cluster",
-                    models.CharField(default="*", help_text="Name of a cluster; * means all of them", max_length=64),
-                ),
-                (
-                    "tables",
-                    models.CharField(
-                        default="*", help_text="Pattern of raw or typed names; * is everything", max_length=255
-                    ),
-                ),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                ("expires_at", models.DateTimeField()),
-                ("last_used_at", models.DateTimeField(blank=True, help_text="To the minute", null=True)),
-                ("last_used_from", models.CharField(blank=True, default="", max_length=64)),
-                ("revoked_at", models.DateTimeField(blank=True, null=True)),
-                ("revoked_by", models.CharField(blank=True, default="", max_length=150)),
-                (
-                    "made_with",
-                    models.ForeignKey(
-                        blank=True,
-                        help_text="Revoked with it",
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="made",
-                        to="segments.apitoken",
-                    ),
-                ),
-                (
-                    "owner",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="api_tokens",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=60)),
+                ('digest', models.CharField(editable=False, max_length=64, unique=True)),
+                ('scopes', models.JSONField(default=list, help_text='Of read, query, operate, administer; the last two include those before, but query')),
+                ('cluster', models.CharField(default='*', help_text='Name of a cluster; * means all of them', max_length=64)),
+                ('tables', models.CharField(default='*', help_text='Pattern of raw or typed names; * is everything', max_length=255)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('expires_at', models.DateTimeField()),
+                ('last_used_at', models.DateTimeField(blank=True, help_text='To the minute', null=True)),
+                ('last_used_from', models.CharField(blank=True, default='', max_length=64)),
+                ('revoked_at', models.DateTimeField(blank=True, null=True)),
+                ('revoked_by', models.CharField(blank=True, default='', max_length=150)),
+                ('made_with', models.ForeignKey(blank=True, help_text='Revoked with it', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='made', to='segments.apitoken')),
+                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='api_tokens', to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                "verbose_name": "API token",
-                "ordering": ["-created_at", "-id"],
+                'verbose_name': 'API token',
+                'ordering': ['-created_at', '-id'],
             },
         ),
     ]

@@ -6,106 +6,71 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("segments", "0010_masked_secrets"),
+        ('segments', '0010_masked_secrets'),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="SetAsideCount",
+            name='SetAsideCount',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("cluster", models.CharField(max_length=64)),
-                ("table_name", models.CharField(max_length=255)),
-                (
-                    "dropped_by_servers",
-                    models.PositiveBigIntegerField(default=0, help_text="Each replica counts for itself"),
-                ),
-                (
-                    "dropped_oldest",
-                    models.PositiveBigIntegerField(default=0, help_text="Removed to make room for later ones"),
-                ),
-                ("last_reports", models.JSONField(default=dict, help_text="{server: id}")),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('cluster', models.CharField(max_length=64)),
+                ('table_name', models.CharField(max_length=255)),
+                ('dropped_by_servers', models.PositiveBigIntegerField(default=0, help_text='Each replica counts for itself')),
+                ('dropped_oldest', models.PositiveBigIntegerField(default=0, help_text='Removed to make room for later ones')),
+                ('last_reports', models.JSONField(default=dict, help_text='{server: id}')),
             ],
             options={
-                "constraints": [models.UniqueConstraint(fields=("cluster", "table_name"), name="set_aside_count_once")],
+                'constraints': [models.UniqueConstraint(fields=('cluster', 'table_name'), name='set_aside_count_once')],
             },
         ),
         migrations.CreateModel(
-            name="SetAsideReplay",
+            name='SetAsideReplay',
             fields=[
-                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ("cluster", models.CharField(max_length=64)),
-                ("table_name", models.CharField(max_length=255)),
-                ("segment", models.CharField(max_length=512)),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[("RUNNING", "running"), ("DONE", "done"), ("FAILED", "failed")],
-                        default="RUNNING",
-                        max_length=16,
-                    ),
-                ),
-                ("actor", models.CharField(max_length=150)),
-                ("reason", models.TextField(blank=True, default="")),
-                ("messages", models.PositiveIntegerField(default=0)),
-                ("rows", models.PositiveIntegerField(default=0)),
-                ("started_at", models.DateTimeField(auto_now_add=True)),
-                ("finished_at", models.DateTimeField(blank=True, null=True)),
-                ("error", models.TextField(blank=True, default="")),
+                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ('cluster', models.CharField(max_length=64)),
+                ('table_name', models.CharField(max_length=255)),
+                ('segment', models.CharField(max_length=512)),
+                ('state', models.CharField(choices=[('RUNNING', 'running'), ('DONE', 'done'), ('FAILED', 'failed')], default='RUNNING', max_length=16)),
+                ('actor', models.CharField(max_length=150)),
+                ('reason', models.TextField(blank=True, default='')),
+                ('messages', models.PositiveIntegerField(default=0)),
+                ('rows', models.PositiveIntegerField(default=0)),
+                ('started_at', models.DateTimeField(auto_now_add=True)),
+                ('finished_at', models.DateTimeField(blank=True, null=True)),
+                ('error', models.TextField(blank=True, default='')),
             ],
             options={
-                "ordering": ["-started_at"],
-                "indexes": [
-                    models.Index(fields=["cluster", "table_name", "state"], name="segments_se_cluster_928032_idx")
-                ],
+                'ordering': ['-started_at'],
+                'indexes': [models.Index(fields=['cluster', 'table_name', 'state'], name='segments_se_cluster_928032_idx')],
             },
         ),
         migrations.CreateModel(
-            name="SetAsideMessage",
+            name='SetAsideMessage',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("cluster", models.CharField(max_length=64)),
-                ("table_name", models.CharField(max_length=255)),
-                ("topic", models.CharField(max_length=255)),
-                ("partition", models.PositiveIntegerField()),
-                ("offset", models.CharField(max_length=64)),
-                (
-                    "place",
-                    models.CharField(help_text="The offset with leading zeros: sorts as the offsets do", max_length=64),
-                ),
-                ("segment", models.CharField(help_text="That was being consumed", max_length=512)),
-                ("noticed_at", models.DateTimeField()),
-                (
-                    "sent_at",
-                    models.DateTimeField(blank=True, help_text="When the stream got it; empty: not known", null=True),
-                ),
-                ("column", models.CharField(blank=True, default="", max_length=255)),
-                ("reason", models.TextField()),
-                ("size", models.PositiveIntegerField(help_text="Bytes of the whole message")),
-                ("payload", models.BinaryField(help_text="Its first bytes")),
-                ("kept_bytes", models.PositiveIntegerField(help_text="Bytes of the payload")),
-                (
-                    "replay",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="taken",
-                        to="segments.setasidereplay",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('cluster', models.CharField(max_length=64)),
+                ('table_name', models.CharField(max_length=255)),
+                ('topic', models.CharField(max_length=255)),
+                ('partition', models.PositiveIntegerField()),
+                ('offset', models.CharField(max_length=64)),
+                ('place', models.CharField(help_text='The offset with leading zeros: sorts as the offsets do', max_length=64)),
+                ('segment', models.CharField(help_text='That was being consumed', max_length=512)),
+                ('noticed_at', models.DateTimeField()),
+                ('sent_at', models.DateTimeField(blank=True, help_text='When the stream got it; empty: not known', null=True)),
+                ('column', models.CharField(blank=True, default='', max_length=255)),
+                ('reason', models.TextField()),
+                ('size', models.PositiveIntegerField(help_text='Bytes of the whole message')),
+                ('payload', models.BinaryField(help_text='Its first bytes')),
+                ('kept_bytes', models.PositiveIntegerField(help_text='Bytes of the payload')),
+                ('replay', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='taken', to='segments.setasidereplay')),
             ],
             options={
-                "ordering": ["-id"],
-                "indexes": [
-                    models.Index(fields=["cluster", "table_name", "partition", "place"], name="set_aside_place")
-                ],
-                "constraints": [
-                    models.UniqueConstraint(
-                        fields=("cluster", "table_name", "topic", "partition", "offset"), name="set_aside_once"
-                    )
-                ],
+                'ordering': ['-id'],
+                'indexes': [models.Index(fields=['cluster', 'table_name', 'partition', 'place'], name='set_aside_place')],
+                'constraints': [models.UniqueConstraint(fields=('cluster', 'table_name', 'topic', 'partition', 'offset'), name='set_aside_once')],
             },
         ),
     ]

@@ -5,96 +5,82 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("segments", "0011_set_aside"),
+        ('segments', '0011_set_aside'),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="AlertDelivery",
+            name='AlertDelivery',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("event_id", models.CharField(db_index=True, max_length=64)),
-                ("event", models.JSONField()),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[("WAITING", "waiting"), ("SENT", "sent"), ("FAILED", "given up")],
-                        default="WAITING",
-                        max_length=16,
-                    ),
-                ),
-                ("failures", models.PositiveIntegerField(default=0)),
-                ("status", models.PositiveIntegerField(help_text="HTTP status of the last try", null=True)),
-                ("error", models.TextField(blank=True, default="")),
-                ("created_at", models.DateTimeField()),
-                ("due_at", models.DateTimeField()),
-                ("done_at", models.DateTimeField(null=True)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('event_id', models.CharField(db_index=True, max_length=64)),
+                ('event', models.JSONField()),
+                ('state', models.CharField(choices=[('WAITING', 'waiting'), ('SENT', 'sent'), ('FAILED', 'given up')], default='WAITING', max_length=16)),
+                ('failures', models.PositiveIntegerField(default=0)),
+                ('status', models.PositiveIntegerField(help_text='HTTP status of the last try', null=True)),
+                ('error', models.TextField(blank=True, default='')),
+                ('created_at', models.DateTimeField()),
+                ('due_at', models.DateTimeField()),
+                ('done_at', models.DateTimeField(null=True)),
             ],
             options={
-                "verbose_name_plural": "alert deliveries",
-                "ordering": ["-created_at", "-id"],
+                'verbose_name_plural': 'alert deliveries',
+                'ordering': ['-created_at', '-id'],
             },
         ),
         migrations.CreateModel(
-            name="Webhook",
+            name='Webhook',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("name", models.CharField(max_length=60, unique=True)),
-                ("url", models.CharField(max_length=2000)),
-                ("tables", models.CharField(default="*", help_text="Pattern of table names", max_length=255)),
-                ("cluster", models.CharField(default="*", max_length=64)),
-                ("severity", models.CharField(default="warning", help_text="From this severity on", max_length=16)),
-                ("is_enabled", models.BooleanField(default=True)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=60, unique=True)),
+                ('url', models.CharField(max_length=2000)),
+                ('tables', models.CharField(default='*', help_text='Pattern of table names', max_length=255)),
+                ('cluster', models.CharField(default='*', max_length=64)),
+                ('severity', models.CharField(default='warning', help_text='From this severity on', max_length=16)),
+                ('is_enabled', models.BooleanField(default=True)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                "ordering": ["name"],
+                'ordering': ['name'],
             },
         ),
         migrations.AddField(
-            model_name="finding",
-            name="close_notified",
+            model_name='finding',
+            name='close_notified',
             field=models.BooleanField(default=True),  # findings of before are sent to nobody
         ),
         migrations.AlterField(
-            model_name="finding",
-            name="close_notified",
+            model_name='finding',
+            name='close_notified',
             field=models.BooleanField(default=False),
         ),
         migrations.AddField(
-            model_name="finding",
-            name="open_notified",
+            model_name='finding',
+            name='open_notified',
             field=models.BooleanField(default=True),  # findings of before are sent to nobody
         ),
         migrations.AlterField(
-            model_name="finding",
-            name="open_notified",
+            model_name='finding',
+            name='open_notified',
             field=models.BooleanField(default=False),
         ),
         migrations.AddIndex(
-            model_name="finding",
-            index=models.Index(
-                condition=models.Q(("open_notified", False)), fields=["id"], name="finding_open_unnotified"
-            ),
+            model_name='finding',
+            index=models.Index(condition=models.Q(('open_notified', False)), fields=['id'], name='finding_open_unnotified'),
         ),
         migrations.AddIndex(
-            model_name="finding",
-            index=models.Index(
-                condition=models.Q(("close_notified", False), ("closed_at__isnull", False)),
-                fields=["id"],
-                name="finding_close_unnotified",
-            ),
+            model_name='finding',
+            index=models.Index(condition=models.Q(('close_notified', False), ('closed_at__isnull', False)), fields=['id'], name='finding_close_unnotified'),
         ),
         migrations.AddField(
-            model_name="alertdelivery",
-            name="webhook",
-            field=models.ForeignKey(
-                null=True, on_delete=django.db.models.deletion.CASCADE, related_name="deliveries", to="segments.webhook"
-            ),
+            model_name='alertdelivery',
+            name='webhook',
+            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='segments.webhook'),
         ),
         migrations.AddIndex(
-            model_name="alertdelivery",
-            index=models.Index(fields=["state", "due_at"], name="segments_al_state_b1efda_idx"),
+            model_name='alertdelivery',
+            index=models.Index(fields=['state', 'due_at'], name='segments_al_state_b1efda_idx'),
         ),
     ]

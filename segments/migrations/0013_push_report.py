@@ -5,28 +5,19 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("segments", "0012_alerts"),
+        ('segments', '0012_alerts'),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="PushReport",
+            name='PushReport',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                (
-                    "body",
-                    models.JSONField(
-                        default=dict, help_text="segments.domain.push.push_report.PushReport, without defaults' values"
-                    ),
-                ),
-                ("error_rate", models.FloatField(default=0.0, help_text="Share of the rows that could be bad, 0 to 1")),
-                (
-                    "push",
-                    models.OneToOneField(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="report", to="segments.push"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('body', models.JSONField(default=dict, help_text="segments.domain.push.push_report.PushReport, without defaults' values")),
+                ('error_rate', models.FloatField(default=0.0, help_text='Share of the rows that could be bad, 0 to 1')),
+                ('push', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='report', to='segments.push')),
             ],
         ),
     ]

@@ -4,43 +4,40 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("segments", "0013_push_report"),
+        ('segments', '0013_push_report'),
     ]
 
     operations = [
         migrations.AddField(
-            model_name="table",
-            name="segments_committing",
-            field=models.PositiveIntegerField(default=0, help_text="Segments between commit start and end"),
+            model_name='table',
+            name='segments_committing',
+            field=models.PositiveIntegerField(default=0, help_text='Segments between commit start and end'),
         ),
         migrations.AddField(
-            model_name="table",
-            name="segments_in_error",
-            field=models.PositiveIntegerField(default=0, help_text="Segments with a replica in ERROR"),
+            model_name='table',
+            name='segments_in_error',
+            field=models.PositiveIntegerField(default=0, help_text='Segments with a replica in ERROR'),
         ),
         migrations.AddField(
-            model_name="table",
-            name="segments_short",
-            field=models.PositiveIntegerField(default=0, help_text="Segments with fewer replicas online than wanted"),
+            model_name='table',
+            name='segments_short',
+            field=models.PositiveIntegerField(default=0, help_text='Segments with fewer replicas online than wanted'),
         ),
         migrations.AddField(
-            model_name="table",
-            name="segments_unrecoverable",
-            field=models.PositiveIntegerField(
-                default=0, help_text="Of these, segments with a replica in ERROR and none online"
-            ),
+            model_name='table',
+            name='segments_unrecoverable',
+            field=models.PositiveIntegerField(default=0, help_text='Of these, segments with a replica in ERROR and none online'),
         ),
         migrations.AddField(
-            model_name="table",
-            name="segments_unserved",
-            field=models.PositiveIntegerField(default=0, help_text="Segments without a replica online"),
+            model_name='table',
+            name='segments_unserved',
+            field=models.PositiveIntegerField(default=0, help_text='Segments without a replica online'),
         ),
         migrations.AddField(
-            model_name="table",
-            name="segments_without_url",
-            field=models.PositiveIntegerField(
-                default=0, help_text="Segments that consume no more and have no download address"
-            ),
+            model_name='table',
+            name='segments_without_url',
+            field=models.PositiveIntegerField(default=0, help_text='Segments that consume no more and have no download address'),
         ),
     ]

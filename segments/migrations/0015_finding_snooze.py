@@ -4,27 +4,28 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("segments", "0014_table_sums"),
+        ('segments', '0014_table_sums'),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="FindingSnooze",
+            name='FindingSnooze',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("cluster", models.CharField(max_length=64)),
-                ("table_name", models.CharField(max_length=255)),
-                ("code", models.CharField(max_length=64)),
-                ("subject", models.CharField(blank=True, default="", max_length=600)),
-                ("until", models.DateTimeField()),
-                ("actor", models.CharField(max_length=150)),
-                ("reason", models.TextField()),
-                ("at", models.DateTimeField(auto_now_add=True)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('cluster', models.CharField(max_length=64)),
+                ('table_name', models.CharField(max_length=255)),
+                ('code', models.CharField(max_length=64)),
+                ('subject', models.CharField(blank=True, default='', max_length=600)),
+                ('until', models.DateTimeField()),
+                ('actor', models.CharField(max_length=150)),
+                ('reason', models.TextField()),
+                ('at', models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                "ordering": ["until"],
-                "indexes": [models.Index(fields=["cluster", "table_name"], name="segments_fi_cluster_c71f7b_idx")],
+                'ordering': ['until'],
+                'indexes': [models.Index(fields=['cluster', 'table_name'], name='segments_fi_cluster_c71f7b_idx')],
             },
         ),
     ]
