@@ -97,7 +97,7 @@ def _world(folder: Path, asked: argparse.Namespace) -> IngestionWorld:
     from tests.ingestion.ingesting import APPEND, IngestionWorld
 
     world = IngestionWorld(folder, APPEND)
-    world.builder = _Counted(SparkBuilder(asked.spark) if asked.spark else world.builder)  # type: ignore[assignment]
+    world.builder = _Counted(SparkBuilder(asked.spark) if asked.spark else world.builder)  # type: ignore[assignment]  # counts calls only
     row = "A city with a name of some length,{n},17000\n"
     text = "city,n,day\n" + "".join(row.format(n=n) for n in range(asked.kb * 1_000 // len(row)))
     for n in range(asked.files):

@@ -10,11 +10,11 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from segments.console.access import page
 from segments.errors import InvalidInput
+from segments.services.core.page_addresses import own_address
 
 _ZONE: Final = "time_zone"
 
@@ -48,5 +48,4 @@ def choose(request: HttpRequest) -> HttpResponse:
         request.session.pop(_ZONE, None)
     else:
         request.session[_ZONE] = zone
-    is_ours = url_has_allowed_host_and_scheme(back, {request.get_host()}, require_https=request.is_secure())
-    return redirect(back if is_ours else "console:tables")
+    return redirect(own_address(request, back) or "console:tables")

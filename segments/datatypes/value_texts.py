@@ -11,7 +11,9 @@ import pyarrow as pa
 
 def value_text(value: Any) -> str | None:
     """One value; None stays None."""
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_plain)
+    return (
+        value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=leaf_text)
+    )
 
 
 def value_texts(values: Sequence[Any]) -> Any:
@@ -23,5 +25,6 @@ def value_texts(values: Sequence[Any]) -> Any:
         return pa.array([None if t is None else t.encode("utf-8", "replace").decode() for t in texts], pa.string())
 
 
-def _plain(value: Any) -> str:
+def leaf_text(value: Any) -> str:
+    """What JSON has no form for: bytes in hexadecimal digits, everything else as Python writes it."""
     return value.hex() if isinstance(value, bytes) else str(value)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from segments.domain.formats.whole_number import whole_number
-from segments.domain.ingestion.task_keys import Problem
+from segments.domain.ingestion.task_keys import Problem, wrong
 from segments.domain.push.path_pattern import parse_pattern
 from segments.errors import InvalidInput
 from segments.names import shown
@@ -58,36 +58,32 @@ def selector_problems(given: Mapping[str, str]) -> list[Problem]:
     for key, text in times.items():
         if _time_ms(text) is None:
             what = f"'{key}' must be a date, a time or epoch milliseconds, not '{shown(text)}'"
-            found.append(_wrong(key, what, "Write it as 2026-01-31, 2026-01-31T12:00:00Z or 1769860800000."))
+            found.append(wrong(key, what, "Write it as 2026-01-31, 2026-01-31T12:00:00Z or 1769860800000."))
     if len(times) == 1:
         other = next(key for key in _TIMES if key not in times)
-        found.append(_wrong(other, f"'{other}' is missing next to '{next(iter(times))}'", "Give both ends."))
+        found.append(wrong(other, f"'{other}' is missing next to '{next(iter(times))}'", "Give both ends."))
     elif (
         len(times) == 2
         and not found
         and (_time_ms(times["replaceFrom"]) or 0) >= (_time_ms(times["replaceUntil"]) or 0)
     ):
-        found.append(_wrong("replaceUntil", "'replaceUntil' is not later than 'replaceFrom'", "Exchange them."))
+        found.append(wrong("replaceUntil", "'replaceUntil' is not later than 'replaceFrom'", "Exchange them."))
     crossing = given.get("replaceCrossing", "refuse").strip().lower()
     if crossing not in ("refuse", "split"):
         what = f"'replaceCrossing' must be refuse or split, not '{shown(crossing)}'"
-        found.append(_wrong("replaceCrossing", what, "Write refuse or split."))
+        found.append(wrong("replaceCrossing", what, "Write refuse or split."))
     elif "replaceCrossing" in given and not times:
         what = "'replaceCrossing' has no effect without replaceFrom and replaceUntil"
         found.append(Problem("replaceCrossing", what, "Remove it, or name the time range."))
     if given.get("replaceFiles"):
         if times:
             what = "'replaceFiles' and a time range exclude one another"
-            found.append(_wrong("replaceFiles", what, "Give one of them."))
+            found.append(wrong("replaceFiles", what, "Give one of them."))
         try:
             parse_pattern(given["replaceFiles"])
         except InvalidInput as error:
-            found.append(_wrong("replaceFiles", error.message.rstrip("."), error.remedy))
+            found.append(wrong("replaceFiles", error.message.rstrip("."), error.remedy))
     return found
-
-
-def _wrong(key: str, what: str, remedy: str) -> Problem:
-    return Problem(key, what, remedy, is_wrong=True)
 
 
 def _time_ms(text: str) -> int | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from segments.domain.formats.bounded_json import parse_json
+from segments.domain.formats.config_text import config_text
 from segments.domain.ingestion.task_keys import WITHOUT_EFFECT
 from segments.domain.push.push_model import RecordReader
 from segments.domain.push.reader_spec import parse_reader
@@ -80,11 +81,7 @@ def _texts(text: str) -> dict[str, str]:
         raise InvalidInput(
             f"{PARAMETER} must be a JSON object of texts.", remedy='For example {"inputFormat":"csv"}.', field=PARAMETER
         )
-    return {key: _text(value) for key, value in body.items() if value is not None}
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return {key: config_text(value) for key, value in body.items() if value is not None}
 
 
 def _below(prefix: str, given: Mapping[str, str]) -> dict[str, str]:

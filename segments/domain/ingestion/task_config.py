@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from segments.domain.ingestion.replaced_part import Selector, read_selector, selector_problems
-from segments.domain.ingestion.task_keys import FLAGS, KNOWN, NUMBERS, PREFIXES, WITHOUT_EFFECT, Problem
+from segments.domain.ingestion.task_keys import FLAGS, KNOWN, NUMBERS, PREFIXES, WITHOUT_EFFECT, Problem, wrong
 from segments.domain.push.path_pattern import parse_pattern
 from segments.domain.push.push_model import RecordReader
 from segments.domain.push.reader_spec import ReaderSpec, parse_reader
@@ -106,7 +106,7 @@ def parse_ingestion_task(config: TableConfig) -> IngestionTask | None:
     found = [p for p in problems(given) if p.is_wrong]
     if config.table.type != OFFLINE:
         what = f"Table '{config.table}' is no OFFLINE table, and files are ingested into those only"
-        found.insert(0, Problem(TASK_TYPE, what, "Add the task to an OFFLINE table.", is_wrong=True))
+        found.insert(0, wrong(TASK_TYPE, what, "Add the task to an OFFLINE table."))
     if found:
         first = found[0]
         raise refusal(config, first)
@@ -137,20 +137,20 @@ def problems(given: Mapping[str, str]) -> list[Problem]:
 
 def _wrong(given: Mapping[str, str]) -> list[Problem]:
     found = [
-        _is_wrong(key, f"'{key}' must be true or false, not '{shown(given[key])}'", "Write true or false.")
+        wrong(key, f"'{key}' must be true or false, not '{shown(given[key])}'", "Write true or false.")
         for key in FLAGS
         if given.get(key, "").strip().lower() not in ("", _TRUE, "false")
     ]
     for key, (low, high) in NUMBERS.items():
         if key in given and not _is_number(given[key], low, high):
             found.append(
-                _is_wrong(
+                wrong(
                     key, f"'{key}' must be a whole number from {low} to {high}, not '{shown(given[key])}'",
                     "Write a whole number in digits.",
                 )
             )  # fmt: skip
     if not given.get("inputDirURI", "").strip():
-        found.append(_is_wrong("inputDirURI", "'inputDirURI' is missing", "Name the folder with the input files."))
+        found.append(wrong("inputDirURI", "'inputDirURI' is missing", "Name the folder with the input files."))
     found += _wrong_choices(given)
     for key in ("includeFileNamePattern", "excludeFileNamePattern"):
         found += _refused(key, lambda key=key: parse_pattern(given[key]) if given.get(key) else None)
@@ -165,16 +165,16 @@ def _wrong_choices(given: Mapping[str, str]) -> list[Problem]:
     found = []
     if given.get("ingestionMode", "APPEND").strip().upper() not in list(IngestionMode):
         text = f"'ingestionMode' must be APPEND or SYNC, not '{shown(given['ingestionMode'])}'"
-        found.append(_is_wrong("ingestionMode", text, "Write APPEND or SYNC."))
+        found.append(wrong("ingestionMode", text, "Write APPEND or SYNC."))
     if given.get("modifiedFilePolicy", "add").strip().lower() not in _POLICIES:
         text = f"'modifiedFilePolicy' must be add, replace or skip, not '{shown(given['modifiedFilePolicy'])}'"
-        found.append(_is_wrong("modifiedFilePolicy", text, "Write add, replace or skip."))
+        found.append(wrong("modifiedFilePolicy", text, "Write add, replace or skip."))
     if "taskMaxDataSize" in given and _bytes(given["taskMaxDataSize"]) is None:
         text = f"'taskMaxDataSize' must be a size such as 1G or 500M, not '{shown(given['taskMaxDataSize'])}'"
-        found.append(_is_wrong("taskMaxDataSize", text, "Write digits and, if it is no number of bytes, K, M, G or T."))
+        found.append(wrong("taskMaxDataSize", text, "Write digits and, if it is no number of bytes, K, M, G or T."))
     if "errorRate" in given and _share(given["errorRate"]) is None:
         text = f"'errorRate' must be a number from 0 to 1, not '{shown(given['errorRate'])}'"
-        found.append(_is_wrong("errorRate", text, "0.01 lets one row in a hundred be bad; it is left out."))
+        found.append(wrong("errorRate", text, "0.01 lets one row in a hundred be bad; it is left out."))
     return found
 
 
@@ -254,10 +254,6 @@ def _refused(key: str, read: object) -> list[Problem]:
         text = text.replace("recordReaderSpec.dataFormat", "inputFormat")
         return [Problem(own, text, error.remedy, is_wrong=True, position=error.data.get("position"))]
     return []
-
-
-def _is_wrong(key: str, what: str, remedy: str) -> Problem:
-    return Problem(key, what, remedy, is_wrong=True)
 
 
 def _nearest(key: str) -> str:

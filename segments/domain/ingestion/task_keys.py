@@ -24,6 +24,11 @@ class Problem:
     position: int | None = None
 
 
+def wrong(key: str, what: str, remedy: str) -> Problem:
+    """One with which the task can not be carried out."""
+    return Problem(key, what, remedy, is_wrong=True)
+
+
 #: true or false; all are false unless they are set, but for ``searchRecursively``.
 FLAGS: Final = (
     "consistentPushSwapEnabled",

@@ -19,6 +19,7 @@ from segments.domain.ingestion.task_config import (
     problems,
     task_map,
 )
+from segments.domain.ingestion.task_keys import wrong
 from segments.domain.schedules.cron_times import next_times, time_zone
 from segments.domain.schedules.cron_words import plain_words
 from segments.domain.schedules.quartz import parse_cron
@@ -110,7 +111,7 @@ def _of_the_table(config: TableConfig) -> list[Problem]:
     if config.table.type == OFFLINE:
         return []
     what = f"Table '{config.table}' is no OFFLINE table, and files are ingested into those only"
-    return [Problem(TASK_TYPE, what, "Add the task to an OFFLINE table.", is_wrong=True)]
+    return [wrong(TASK_TYPE, what, "Add the task to an OFFLINE table.")]
 
 
 def _ahead(task: IngestionTask, now: datetime, zone: str) -> ScheduleAhead | None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from segments.domain.formats.config_text import config_text
 from segments.domain.push.store_uri import AZURE, GCS, HDFS, S3
 from segments.errors import InvalidInput
 from segments.secret_texts import is_secret_key
@@ -105,7 +106,7 @@ def from_pinot_fs_specs(specs: Any, scheme: str) -> dict[str, str]:
         configs = spec.get("configs") or {}
         if not isinstance(configs, Mapping):
             raise InvalidInput("'pinotFSSpecs.configs' must be an object.", remedy="Give keys with texts.")
-        found = {f"{_PROPERTY}{k}": _text(v) for k, v in configs.items() if v is not None}
+        found = {f"{_PROPERTY}{k}": config_text(v) for k, v in configs.items() if v is not None}
         return {_CLASS: str(spec.get("className") or ""), **found}
     return {}
 
@@ -157,7 +158,3 @@ def _check_form(key: str, value: str) -> None:
 
 def _known(names: Iterable[str]) -> str:
     return f"Known are {', '.join(sorted(names))}."
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
+from segments.domain.formats.config_text import config_text
 from segments.domain.formats.json_model import Model, Text, read_model
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.tables.schema import Schema
@@ -210,7 +211,7 @@ class TableConfig:
     def to_record(self) -> ZNRecord:
         """The znode: every key a simple field, JSON text except a few plain ones."""
         simple = {
-            k: _plain(v) if k in _PLAIN else json.dumps(v, separators=(",", ":"))
+            k: config_text(v) if k in _PLAIN else json.dumps(v, separators=(",", ":"))
             for k, v in self.body.items()
             if v is not None
         }
@@ -282,7 +283,3 @@ def _check_values(config: TableConfig) -> None:
             f"'segmentIngestionType' of table '{config.table}' must be APPEND or REFRESH, not "
             f"'{shown(config.ingestion_type)}'."
         )
-
-
-def _plain(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -12,6 +12,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, Final
 
+from segments.datatypes.value_texts import leaf_text
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.names import shown
@@ -78,7 +79,7 @@ class ComplexType:
             return [self._flat(item, name) if isinstance(item, dict) else item for item in value]
         is_deep = bool(value) and isinstance(value[0], dict | list)
         if self.to_json is ToJson.ALL or (self.to_json is ToJson.NON_PRIMITIVE and is_deep):
-            return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=leaf_text)
         return value
 
     def _unnested(self, row: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
@@ -141,10 +142,6 @@ def complex_type_of_messages(config: TableConfig, data_format: str) -> ComplexTy
             field=_WHERE,
         )
     return found
-
-
-def _plain(value: Any) -> str:
-    return value.hex() if isinstance(value, bytes) else str(value)
 
 
 def _bad(key: str, text: str, remedy: str) -> InvalidInput:

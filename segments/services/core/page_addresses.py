@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from django.conf import settings
+from django.http import HttpRequest
 from django.urls import get_script_prefix, get_urlconf, reverse, set_script_prefix, set_urlconf
 from django.utils.http import url_has_allowed_host_and_scheme
 
@@ -34,6 +35,12 @@ def admin_page(address: str) -> str:
     with at_home():
         is_admin = address.startswith(reverse("admin:index"))
     return address if is_admin and url_has_allowed_host_and_scheme(address, allowed_hosts=None) else ""
+
+
+def own_address(request: HttpRequest, address: str) -> str:
+    """The address, if it leads to this site, else "": what a browser sends must not lead to another one."""
+    is_ours = url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure())
+    return address if is_ours else ""
 
 
 @contextmanager

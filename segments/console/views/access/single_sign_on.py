@@ -11,9 +11,8 @@ from django.conf import settings
 from django.contrib.auth import login
 from django.contrib.auth.forms import AuthenticationForm
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render, resolve_url
+from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
@@ -27,6 +26,7 @@ from segments.services.access.sign_in_throttle import TOKENS, throttle
 from segments.services.access.sign_on_settings import group_rules, identity_provider
 from segments.services.access.single_sign_on import user_of
 from segments.services.core.context import Actor
+from segments.services.core.page_addresses import own_address
 
 #: A signed cookie: a row of a session for each who begins would be a way to fill the database.
 _KEPT: Final = "pinotadmin_sign_on"
@@ -86,7 +86,7 @@ def _signed_in(request: HttpRequest) -> HttpResponse:
     throttle().succeeded(TOKENS, address)
     login(request, user, backend=_BACKEND)
     request.session.set_expiry(settings.OIDC_SESSION_S)
-    return redirect(_next(request, wanted))
+    return redirect(own_address(request, wanted) or settings.LOGIN_REDIRECT_URL)
 
 
 def _provider() -> IdentityProvider:
@@ -114,11 +114,6 @@ def _checked(request: HttpRequest) -> tuple[str, Started, str]:
 
 def _redirect_uri(request: HttpRequest) -> str:
     return settings.OIDC_REDIRECT_URL or request.build_absolute_uri(reverse("console:sign_on_return"))
-
-
-def _next(request: HttpRequest, wanted: str) -> str:
-    is_ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
-    return wanted if wanted and is_ours else resolve_url(settings.LOGIN_REDIRECT_URL)
 
 
 def _refusal(request: HttpRequest, error: PinotAdminError) -> HttpResponse:

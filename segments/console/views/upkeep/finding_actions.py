@@ -90,13 +90,13 @@ SNOOZE: Final = Operation(
 
 
 def _to_assign(target: Target, plain: Operation) -> Operation:
-    shown, finding = _about(target, plain), _finding(target)
+    finding = _finding(target)
     person = forms.CharField(
         label="Person", required=False, max_length=150, initial=finding.assignee or target.request.user.get_username(),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}),
         help_text="The name with which they sign in. Empty: nobody takes care of it.",
     )  # fmt: skip
-    return replace(shown, fields={"person": person})
+    return replace(plain, lists=[("The finding", [finding.message])], fields={"person": person})
 
 
 def _run_assign(target: Target, values: Mapping[str, Any], actor: Actor) -> Outcome:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
 
+from segments.domain.formats.config_text import config_text
 from segments.domain.formats.whole_number import whole_number
 from segments.domain.realtime.streams.offset_criteria import LARGEST, OffsetCriteria, parse_criteria
 from segments.domain.tables.table_config import TableConfig, parse_period
@@ -146,7 +147,7 @@ def stream_of(config: TableConfig, partition_id: int) -> StreamConfig:
 
 def parse_stream_config(given: Mapping[str, Any], index: int = 0) -> StreamConfig:
     """One map. Raises InvalidInput naming the key and what is wrong with it."""
-    raw = {str(k): _text(v) for k, v in given.items() if v is not None}
+    raw = {str(k): config_text(v) for k, v in given.items() if v is not None}
     kind = raw.get("streamType", "").strip().lower()
     if kind not in _TYPES:
         raise InvalidInput(f"'streamType' is {raw.get('streamType')!r}.", remedy="Use kafka or redis.")
@@ -275,7 +276,3 @@ def _lenient(raw: Mapping[str, str], key: str, default: int) -> int:
         return int(raw.get(key, ""))
     except ValueError:
         return default
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
