@@ -1,15 +1,9 @@
 #!/usr/bin/env python
-"""Django's command line for pinotadmin."""
+"""The command line of a checkout: ``pinotadmin`` without being installed."""
 
-import os
 import sys
 
-from django.core.exceptions import ImproperlyConfigured
-from django.core.management import execute_from_command_line
+from pinotadmin.command_line import run
 
 if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pinotadmin.settings")
-    try:
-        execute_from_command_line(sys.argv)
-    except ImproperlyConfigured as error:
-        sys.exit(f"error: {error}")
+    sys.exit(run(sys.argv))

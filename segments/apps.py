@@ -1,5 +1,7 @@
 """Django app registration; opens no connection at import."""
 
+import importlib
+
 from django.apps import AppConfig
 from django.conf import settings
 
@@ -18,6 +20,9 @@ class SegmentsConfig(AppConfig):
         record from now on.
         """
         from segments.services.access import people_audit  # needs the models
+
+        # Celery's current application, for all who queue tasks.
+        importlib.import_module("pinotadmin.celery")
 
         query_bounds.use(
             QueryBounds(

@@ -25,6 +25,8 @@ _CHANGES = {
     "resume": changing.resume,
 }
 _COMMANDS = {**_READS, **_CHANGES, "load": loading.load}
+#: What `pinotadmin` takes first.
+COMMAND_NAMES = frozenset(_COMMANDS)
 
 
 def run(

@@ -26,7 +26,7 @@ from segments.processes.machine.zookeeper import zookeeper_command
 from segments.processes.probes import beat_probe, closing_probe, http_probe, redis_probe, zookeeper_probe
 from segments.store.on_zookeeper.closed_tree import close_server
 
-#: The folder of manage.py: children run there.
+#: The folder of our packages: children run there.
 PROJECT = Path(__file__).resolve().parents[2]
 #: Settings that name an external part; that part is then not started here.
 EXTERNAL = ("ZOOKEEPER_URL", "REDIS_URL", "DATABASE_URL", "DEEP_STORE_URL")
@@ -150,7 +150,7 @@ class Planner:
         return ChildSpec(name, command, timing=self._timing, **more)  # type: ignore[arg-type] # keyword arguments of ChildSpec, passed through
 
     def _manage(self, name: str, *arguments: str, **more: object) -> ChildSpec:
-        return self._child(name, sys.executable, "manage.py", *arguments, **more)
+        return self._child(name, sys.executable, "-m", "pinotadmin", *arguments, **more)
 
     def _touching(self, name: str, *arguments: str, **more: object) -> ChildSpec:
         """A child that touches run/NAME.ready when it is ready, and again and again while it lives."""
@@ -214,7 +214,7 @@ class Planner:
 
     def _mirror(self) -> ChildSpec:
         after = ("zookeeper", "setup")
-        return self._touching("mirror", "manage.py", "run_mirror", after=after, environment=self._counting())
+        return self._touching("mirror", "-m", "pinotadmin", "run_mirror", after=after, environment=self._counting())
 
     def _counting(self) -> dict[str, str]:
         """Web, mirror and workers add up what they count; every one of them can show it."""

@@ -37,6 +37,17 @@ def store(own: ZooKeeperProcess, request: pytest.FixtureRequest) -> Iterator[Zoo
     opened.close()
 
 
+def test_a_chroot_that_is_not_there_is_created(own: ZooKeeperProcess) -> None:
+    first = ZooKeeperStore(f"{own.hosts}/tenants/ours", "c", connect_timeout=20.0)
+    first.apply([Create("/", b""), Create("/a", b"1")])
+    again = ZooKeeperStore(f"{own.hosts}/tenants/ours", "c", connect_timeout=20.0)
+    found = again.get("/a")
+    for opened in (first, again):
+        opened.close()
+    assert found is not None
+    assert found.data == b"1"
+
+
 def counted(store: ZooKeeperStore) -> int:
     return int(store.get("/n").record.simple["n"])
 

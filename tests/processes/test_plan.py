@@ -99,7 +99,7 @@ def test_the_demo_runs_only_when_asked_for(tmp_path: Path) -> None:
     assert make_plan(tmp_path).demo is None
     demo = make_plan(tmp_path, demo=True).demo
     assert demo is not None
-    assert demo.command.arguments[1:] == ("manage.py", "demo")
+    assert demo.command.arguments[1:] == ("-m", "pinotadmin", "demo")
     assert demo.once
 
 

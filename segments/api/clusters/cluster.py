@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from django.conf import settings
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -127,11 +127,7 @@ class Version(ApiView):
 
     def get(self, request: Request) -> Response:
         """{component: version}."""
-        try:
-            own = version("pinotadmin")
-        except PackageNotFoundError:
-            own = "0.1.0"
-        return Response({"pinotadmin": own})
+        return Response({"pinotadmin": settings.VERSION})
 
 
 class PeriodicTaskNames(ApiView):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from segments.errors import PinotAdminError
-from segments.management.commands.up import default_data_dir
 from segments.processes.control import ask
 
 
@@ -29,7 +29,7 @@ class Command(BaseCommand):
             "name", help="instance id (Server_127.0.0.1_8098) or process name (server-1, web, zookeeper ...)"
         )
         parser.add_argument(
-            "--data-dir", type=Path, default=default_data_dir(), help="of the running 'up' (default: %(default)s)"
+            "--data-dir", type=Path, default=settings.DATA_DIR, help="of the running 'up' (default: %(default)s)"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -8,19 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from segments.domain.push.store_uri import is_remote, parse_folder_uri, split_roots
 from segments.errors import InvalidInput, PinotAdminError
 from segments.processes.machine import storage
 from segments.processes.machine.storage import checked_storage
-from segments.processes.plan import PROJECT, Options
+from segments.processes.plan import Options
 from segments.processes.run import Request, run_cluster
-
-
-def default_data_dir() -> Path:
-    """PINOTADMIN_DATA_DIR, else ``.pinotadmin`` next to manage.py."""
-    return Path(os.environ.get("PINOTADMIN_DATA_DIR") or PROJECT / ".pinotadmin")
 
 
 def _text(value: Any, name: str, default: str) -> str:
@@ -89,7 +85,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """The options that users rely on (rule `documented-options`)."""
         parser.add_argument(
-            "--data-dir", type=Path, default=default_data_dir(), help="where all data is kept (default: %(default)s)"
+            "--data-dir", type=Path, default=settings.DATA_DIR, help="where all data is kept (default: %(default)s)"
         )
         parser.add_argument(
             "--port",

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any, Final
 
 from django.contrib.auth.models import Group, User
@@ -45,10 +46,11 @@ def acting_as(actor: Callable[[], Actor]) -> Iterator[None]:
 
 def outside() -> Actor | None:
     """Who makes changes outside of requests: the system's user, with the command that runs."""
-    command = " ".join(sys.argv[1:2])
-    return Actor(
-        getpass.getuser(), f"manage.py {command}" if sys.argv[0].endswith(("manage.py", "django-admin")) else ""
-    )
+    program, command = Path(sys.argv[0]), " ".join(sys.argv[1:2])
+    if program.name in ("manage.py", "django-admin"):
+        return Actor(getpass.getuser(), f"manage.py {command}")
+    is_ours = program.name == "pinotadmin" or program.parts[-2:] == ("pinotadmin", "__main__.py")
+    return Actor(getpass.getuser(), f"pinotadmin {command}" if is_ours else "")
 
 
 def connect() -> None:

@@ -1,0 +1,44 @@
+"""``pinotadmin COMMAND`` and ``manage.py COMMAND``: the configuration, the REST client's commands, and Django's.
+
+``pinotadmin config``    what is set, from where, and what is wrong with it
+``pinotadmin up``        a whole cluster in the foreground; every other command of ``manage.py`` too
+``pinotadmin tables``    and the other commands of ``pinotadmin_client``: of a running installation, over its REST API
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import execute_from_command_line
+
+from pinotadmin.configuration import command as config_command
+from pinotadmin.version import VERSION
+from pinotadmin_client.commands.main import COMMAND_NAMES
+from pinotadmin_client.commands.main import run as run_client
+
+
+def run(argv: Sequence[str]) -> int:
+    """Do what ``argv`` (with the program's name first) asks for; returns the exit status."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pinotadmin.settings")
+    first = argv[1] if len(argv) > 1 else "help"
+    if first in ("--version", "version"):
+        sys.stdout.write(f"pinotadmin {VERSION}\n")
+        return 0
+    if first == "config":
+        return config_command.run(argv[2:])
+    if first in COMMAND_NAMES and first != "load":  # `load` of Django's commands finds a running `up` by itself
+        return run_client(argv[1:])
+    return manage(argv)
+
+
+def manage(argv: Sequence[str]) -> int:
+    """A command of Django's; a setting that is wrong is one clear line."""
+    try:
+        execute_from_command_line(list(argv))
+    except ImproperlyConfigured as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+    return 0

@@ -1,0 +1,46 @@
+"""Tries each part that the configuration names once, within seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from django.conf import settings
+from django.db import connection
+from redis import Redis
+
+from segments import wiring
+from segments.gateways.deep_store.no_deep_store import is_none, open_deep_store
+from segments.store.on_zookeeper.client import ZooKeeperStore
+
+_SECONDS: Final = 5.0
+
+
+def _zookeeper() -> None:
+    store = ZooKeeperStore(
+        settings.ZOOKEEPER_URL, settings.CLUSTER_NAME, connect_timeout=_SECONDS, login=wiring.zookeeper_login()
+    )
+    store.close()
+
+
+def _redis() -> None:
+    with Redis.from_url(settings.REDIS_URL, socket_timeout=_SECONDS, socket_connect_timeout=_SECONDS) as client:
+        client.ping()
+
+
+def _database() -> None:
+    connection.ensure_connection()
+    connection.close()
+
+
+def _deep_store() -> None:
+    if not is_none(settings.DEEP_STORE_URL):
+        open_deep_store(settings.DEEP_STORE_URL)
+
+
+PARTS: Final[Mapping[str, Callable[[], None]]] = {
+    "ZOOKEEPER_URL": _zookeeper,
+    "REDIS_URL": _redis,
+    "DATABASE_URL": _database,
+    "DEEP_STORE_URL": _deep_store,
+}

@@ -1,0 +1,83 @@
+"""Reads the text of a setting as what it has to be: a number, bytes, true or false, a time zone, an address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from zoneinfo import ZoneInfo
+
+
+class WrongText(ValueError):
+    """The text is not what the setting has to be; the message says what that is and follows ``NAME must be``."""
+
+
+def as_number(text: str) -> int:
+    """A whole number."""
+    try:
+        return int(text)
+    except ValueError as error:
+        raise WrongText(f"a whole number, not {text[:60]!r}") from error
+
+
+def number_from(least: int, most: int | None = None) -> Callable[[str], int]:
+    """A whole number of ``least`` or more, and ``most`` at most."""
+
+    def read(text: str) -> int:
+        number = as_number(text)
+        if number < least or (most is not None and number > most):
+            wanted = f"{least} or more" if most is None else f"from {least} to {most}"
+            raise WrongText(f"{wanted}, not {number}")
+        return number
+
+    return read
+
+
+def as_bytes(text: str) -> int:
+    """``512M``, ``20G``, or plain bytes; in bytes."""
+    short = text.strip().upper().removesuffix("B").removesuffix("I")
+    unit = {"K": 10, "M": 20, "G": 30, "T": 40}.get(short[-1:], 0)
+    digits = short[:-1] if unit else short
+    if not digits.isdecimal():
+        raise WrongText(f"a number of bytes such as 512M or 20G, not {text[:60]!r}")
+    return int(digits) << unit
+
+
+def as_bool(text: str) -> bool:
+    """``true``, ``false``, ``1`` or ``0``."""
+    lower = text.lower()
+    if lower not in ("true", "false", "1", "0"):
+        raise WrongText(f"true or false, not {text[:60]!r}")
+    return lower in ("true", "1")
+
+
+def one_of(*allowed: str) -> Callable[[str], str]:
+    """One of these texts."""
+
+    def read(text: str) -> str:
+        if text not in allowed:
+            raise WrongText(f"one of {', '.join(allowed)}, not {text[:60]!r}")
+        return text
+
+    return read
+
+
+def as_time_zone(text: str) -> str:
+    """The name of a time zone."""
+    try:
+        ZoneInfo(text)
+    except (KeyError, OSError, ValueError) as error:
+        raise WrongText(f"a time zone such as UTC or Europe/Berlin, not {text[:60]!r}") from error
+    return text
+
+
+def words(text: str) -> list[str]:
+    """Parts between spaces."""
+    return text.split()
+
+
+def between(separator: str) -> Callable[[str], list[str]]:
+    """Parts between separators, without spaces around them."""
+
+    def read(text: str) -> list[str]:
+        return [part.strip() for part in text.split(separator) if part.strip()]
+
+    return read

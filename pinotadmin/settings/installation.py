@@ -1,0 +1,103 @@
+"""This installation: its name and address, its secrets, where it keeps state, and how its processes run."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+from pinotadmin import version
+from pinotadmin.configuration.given import given
+from pinotadmin.configuration.setting_texts import as_bool, as_bytes, as_number, as_time_zone, between, number_from
+from pinotadmin.settings.database import database
+
+#: Of this program.
+VERSION = version.VERSION
+BASE_DIR = Path(__file__).resolve().parents[2]
+#: A checkout keeps its data with itself; an installed package has no folder of its own.
+_DATA_FOLDER = BASE_DIR / ".pinotadmin" if (BASE_DIR / "manage.py").is_file() else Path.home() / ".pinotadmin"
+
+# -- itself
+DATA_DIR = Path(given.text("PINOTADMIN_DATA_DIR", str(_DATA_FOLDER), "folder of all data")).absolute()
+CLUSTER_NAME = given.text("PINOTADMIN_CLUSTER", "pinotadmin", "name of the cluster, the root of its znodes")
+HOST = given.text("PINOTADMIN_HOST", "127.0.0.1", "name or address by which others reach the web process")
+PORT = given.value("PINOTADMIN_PORT", "9000", "port of the web process", number_from(0, 65_535))
+BIND_HOST = given.text(
+    "PINOTADMIN_BIND_HOST", HOST, "address that the web process listens at; 0.0.0.0: all of the machine"
+)
+TRUSTED_PROXIES = given.value(
+    "PINOTADMIN_TRUSTED_PROXIES",
+    "",
+    "proxies whose X-Forwarded headers are believed, with commas between",
+    between(","),
+)
+SILENCE_S = given.text("PINOTADMIN_SILENCE_S", "15", "seconds of silence after which `up` restarts a process")
+LOG_LEVEL = given.text("PINOTADMIN_LOG_LEVEL", "INFO", "from which level on processes write log lines")
+
+# -- secrets
+CLUSTER_SECRET = given.text(
+    "PINOTADMIN_CLUSTER_SECRET", "", "with it the cluster's processes sign what they send each other", secret=True
+)
+#: Without one, sessions end with the process: fit for tests and one-off commands.
+SECRET_KEY = given.text(
+    "PINOTADMIN_SECRET_KEY", "", "signs sessions and forms; the same in every web process", secret=True
+) or secrets.token_urlsafe(50)
+given.text("PINOTADMIN_ADMIN_PASSWORD", "", "password of the first administrator, when it is made", secret=True)
+
+# -- ZooKeeper
+ZOOKEEPER_URL = given.text("ZOOKEEPER_URL", "127.0.0.1:2191", "host:port,host:port… of ZooKeeper")
+#: Our znodes are for this login alone; empty: for everybody.
+ZOOKEEPER_AUTH = given.text("ZOOKEEPER_AUTH", "", "digest:USER:PASSWORD, sasl:USER:PASSWORD or x509", secret=True)
+ZOOKEEPER_TLS = given.value("ZOOKEEPER_TLS", "false", "TLS to ZooKeeper", as_bool)
+ZOOKEEPER_TLS_CA = given.text("ZOOKEEPER_TLS_CA", "", "PEM file of the authorities that sign its certificate")
+ZOOKEEPER_TLS_CERT = given.text("ZOOKEEPER_TLS_CERT", "", "PEM file of our own certificate")
+ZOOKEEPER_TLS_KEY = given.text("ZOOKEEPER_TLS_KEY", "", "PEM file of its key")
+ZOOKEEPER_SESSION_S = given.value(
+    "ZOOKEEPER_SESSION_S", "6", "seconds until ZooKeeper takes a silent process for dead", as_number
+)
+ENTRY_LEASE_S = given.value(
+    "PINOTADMIN_ENTRY_LEASE_S", "40", "seconds of silence after which a client with heartbeats is suspected", as_number
+)
+
+# -- other parts
+REDIS_URL = given.text("REDIS_URL", "redis://127.0.0.1:6390/0", "address of Redis, with its password", secret=True)
+KAFKA_BOOTSTRAP = given.text("KAFKA_BOOTSTRAP", "", "Kafka of tables whose stream config names no broker")
+DATABASE = given.value(
+    "DATABASE_URL", f"sqlite:///{DATA_DIR}/db.sqlite3", "sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME",
+    database, secret=True,
+)  # fmt: skip
+SPARK_MASTER = given.text("SPARK_MASTER", "local[*]", "where segments are built: local[*], spark://…, yarn, k8s://…")
+given.text("PINOTADMIN_SPARK_DRIVER_HOST", "", "where Spark's executors reach the workers of pushes")
+given.text("PINOTADMIN_SPARK_DRIVER_BIND_ADDRESS", "", "address that the driver in a worker listens at")
+given.text("PINOTADMIN_SPARK_PYTHON", "", "Python on the executors' machines")
+given.value("PINOTADMIN_SPARK_UI", "false", "opens Spark's UI, which asks for no login", as_bool)
+
+# -- where segments are kept
+#: ``none``: there is no deep store, segments of realtime tables live on servers only.
+DEEP_STORE_URL = given.text(
+    "DEEP_STORE_URL", f"file://{DATA_DIR}/deepstore", "where segments are kept; none: on servers"
+)
+#: Pinot's segment.store.root.dir. ``none``: servers do not reach it and upload through the web process.
+SEGMENT_STORE_URL = given.text(
+    "PINOTADMIN_SEGMENT_STORE_URL", DEEP_STORE_URL, "where servers reach the deep store, when by another address"
+)
+#: Pinot's enableSegmentUploadToController.
+UPLOAD_TO_CONTROLLER = given.value(
+    "PINOTADMIN_UPLOAD_TO_CONTROLLER", "false", "servers upload what they commit through the web process", as_bool
+)
+UPLOAD_TIMEOUT_S = given.value(
+    "PINOTADMIN_UPLOAD_TIMEOUT_S", "300", "seconds that a commit waits for an upload it cannot do without",
+    number_from(1),
+)  # fmt: skip
+READ_AHEAD_BYTES = given.value(
+    "PINOTADMIN_READ_AHEAD_BYTES", "1G", "memory of a server for rows behind commits that take long", as_bytes
+)
+#: Ten times that for lists, moves and writes.
+DEEP_STORE_TIMEOUT_S = given.value(
+    "PINOTADMIN_DEEP_STORE_TIMEOUT_S", "30", "seconds that one small call to the deep store may take", as_number
+)
+
+# -- schedules of tasks
+SCHEDULE_TIME_ZONE = given.value(
+    "PINOTADMIN_SCHEDULE_TIME_ZONE", "UTC", "where cron expressions of table configs count that name no time zone",
+    as_time_zone,
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""What operators set: where values come from, what is refused, and what `pinotadmin config` says."""
