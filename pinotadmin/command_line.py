@@ -29,7 +29,7 @@ def run(argv: Sequence[str]) -> int:
         return 0
     if first == "config":
         return config_command.run(argv[2:])
-    if first in COMMAND_NAMES and first != "load":  # `load` of Django's commands finds a running `up` by itself
+    if first in COMMAND_NAMES and first != "load":  # `load` of Django's commands uses the running `up`
         return run_client(argv[1:])
     return manage(argv)
 

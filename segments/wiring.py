@@ -56,6 +56,7 @@ from segments.services.jobs.worker_health import pool_states
 from segments.services.segments.replica_report import ErrorReader
 from segments.spark.build_segments import SparkBuilder
 from segments.store.base import Store
+from segments.store.on_zookeeper.chroot import ensure_chroot
 from segments.store.on_zookeeper.client import ZooKeeperStore
 from segments.store.on_zookeeper.login import ZooKeeperLogin, parse_login
 from segments.store.records.cluster_setup import ensure_cluster
@@ -95,6 +96,7 @@ def store() -> Store:
         session_s = float(settings.ZOOKEEPER_SESSION_S)
         # A killed ZooKeeper is back within three seconds; who waits longer wants to know.
         login = zookeeper_login()
+        ensure_chroot(settings.ZOOKEEPER_URL, login, 8.0)
         opened = ZooKeeperStore(
             settings.ZOOKEEPER_URL, settings.CLUSTER_NAME, session_timeout=session_s, connect_timeout=8.0, login=login
         )

@@ -23,7 +23,7 @@ class Finding:
 
 def findings(values: Given, *, connect: bool) -> list[Finding]:
     """Everything that is wrong, errors first; ``connect``: also parts that do not answer."""
-    found = [*_wrong_values(values), *_unknown(values), *_open_file(values), *_beside_proxy(values)]
+    found = [*_wrong_values(values), *_unknown(values), *_open_file(values), *_together(values)]
     if connect:
         found += _unreachable_parts()
     return sorted(found, key=lambda f: not f.is_error)
@@ -47,7 +47,7 @@ def _open_file(values: Given) -> Iterator[Finding]:
         yield Finding(f"{FILE}: others can read {values.file}, which holds {secret[0]}. Run chmod 600 {values.file}.")
 
 
-def _beside_proxy(values: Given) -> Iterator[Finding]:
+def _together(values: Given) -> Iterator[Finding]:
     """Settings that only make sense together."""
     texts = {s.name: s.text for s in values.settings.values()}
     origins, cookies = texts["PINOTADMIN_TRUSTED_ORIGINS"], texts["PINOTADMIN_SECURE_COOKIES"]

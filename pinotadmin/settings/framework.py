@@ -60,7 +60,7 @@ ROOT_URLCONF = "pinotadmin.urls"
 #: Of pages that name a cluster in their address.
 CLUSTER_URLCONF = "pinotadmin.urls_of_cluster"
 ASGI_APPLICATION = "pinotadmin.asgi.application"
-#: Beside the package in a checkout, in it when installed.
+#: Next to the package in a checkout, in it when installed.
 _TEMPLATES = next(f for f in (BASE_DIR / "templates", BASE_DIR / "pinotadmin" / "templates") if f.is_dir())
 TEMPLATES = [
     {

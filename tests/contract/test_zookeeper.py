@@ -13,7 +13,9 @@ import pytest
 from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import InvalidInput, OutcomeUnknown, Unavailable
 from segments.store.base import Create
+from segments.store.on_zookeeper.chroot import ensure_chroot
 from segments.store.on_zookeeper.client import ZooKeeperStore
+from segments.store.on_zookeeper.login import ZooKeeperLogin
 from segments.store.records import instances
 from segments.store.update import update_record
 from tests.real_parts import ZooKeeperProcess, free_port, start_zookeeper
@@ -38,8 +40,10 @@ def store(own: ZooKeeperProcess, request: pytest.FixtureRequest) -> Iterator[Zoo
 
 
 def test_a_chroot_that_is_not_there_is_created(own: ZooKeeperProcess) -> None:
+    ensure_chroot(f"{own.hosts}/tenants/ours", ZooKeeperLogin(), 20.0)
     first = ZooKeeperStore(f"{own.hosts}/tenants/ours", "c", connect_timeout=20.0)
     first.apply([Create("/", b""), Create("/a", b"1")])
+    ensure_chroot(f"{own.hosts}/tenants/ours", ZooKeeperLogin(), 20.0)
     again = ZooKeeperStore(f"{own.hosts}/tenants/ours", "c", connect_timeout=20.0)
     found = again.get("/a")
     for opened in (first, again):

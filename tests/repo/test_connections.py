@@ -92,6 +92,7 @@ _GATE = {
 #: Who else opens connections or starts programs, and who says where to.
 _OTHERS = {
     "segments/wiring.py": "the installation's own Redis, from its settings",
+    "pinotadmin/configuration/part_connections.py": "the parts that the installation's settings name",
     "segments/gateways/worker_status.py": "the installation's own Redis, from its settings",
     "segments/gateways/streams/redis.py": "over the pool that redis_connections.py makes",
     "segments/gateways/deep_store/deepstore.py": "the deep store, from the installation's settings or those "
@@ -107,6 +108,7 @@ _OTHERS = {
     "segments/gateways/pinot/client.py": "controllers and brokers of clusters that an "
     "administrator of the installation adds",
     "segments/store/on_zookeeper/client.py": "ZooKeepers of the installation's settings and of such clusters",
+    "segments/store/on_zookeeper/chroot.py": "the ZooKeeper of the installation's settings",
     "segments/store/on_zookeeper/login.py": "a ZooKeeper of the installation's settings or of a "
     "cluster that an administrator adds",
     "segments/store/on_zookeeper/closed_tree.py": "the installation's own ZooKeeper, from its settings",

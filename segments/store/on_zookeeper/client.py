@@ -100,8 +100,6 @@ class ZooKeeperStore:
     def _connect(self, hosts: str) -> None:
         try:
             self._client.start(timeout=self._patience)
-            if self._client.chroot:
-                self._client.ensure_path("/")  # of the address: ZooKeeper creates nothing below a folder it lacks
             if self._login.scheme == SASL:
                 self._client.exists("/")  # kazoo counts itself as connected before the server has answered the login
         except (KazooTimeoutError, KazooException) as error:
