@@ -17,7 +17,7 @@ from segments.names import REALTIME
 from segments.services.access.rights import has_right
 from segments.services.core.page_addresses import RETURN_TO, address_in
 
-#: Segments that an address names one by one.
+#: Segments or tables that an address names one by one.
 _MOST_NAMED: Final = 40
 
 
@@ -34,12 +34,13 @@ def to_table(
     """
     if not has_right(request.user, "read", table.cluster.name, table.name):
         raise Http404
-    return redirect(returning(address_in(table.cluster.name, page, table.name, *names), back, chosen))
+    segments = [("s", name) for name in chosen]
+    return redirect(returning(address_in(table.cluster.name, page, table.name, *names), back, segments))
 
 
-def returning(address: str, back: str, chosen: Sequence[str] = ()) -> str:
-    """The address of a button that leads back to the admin when it is done."""
-    query = [*(("s", name) for name in chosen), *([(RETURN_TO, back)] if back else [])]
+def returning(address: str, back: str, chosen: Sequence[tuple[str, str]] = ()) -> str:
+    """The address of a button that leads back to the admin when it is done. ``chosen``: (parameter, value)."""
+    query = [*chosen, *([(RETURN_TO, back)] if back else [])]
     return f"{address}?{urlencode(query)}" if query else address
 
 
@@ -49,6 +50,28 @@ def consuming(request: HttpRequest, admin: ModelAdmin[Any], page: str, table: Ta
         messages.error(request, f"{table.name} consumes no stream: only REALTIME tables do.")
         return HttpResponseRedirect(changelist(admin))
     return to_table(request, page, table, back=changelist(admin))
+
+
+def consuming_together(
+    request: HttpRequest, admin: ModelAdmin[Any], page: str, tables: Sequence[Table]
+) -> HttpResponse:
+    """To a button that changes the consumption of several tables of one cluster."""
+    if not all(has_right(request.user, "read", table.cluster.name, table.name) for table in tables):
+        raise Http404
+    clusters = {table.cluster.name for table in tables}
+    if len(clusters) != 1 or len(tables) > _MOST_NAMED:
+        messages.error(request, f"Choose up to {_MOST_NAMED} tables of one cluster.")
+        return HttpResponseRedirect(changelist(admin))
+    names = [("t", table.name) for table in tables]
+    return redirect(returning(address_in(clusters.pop(), page), changelist(admin), names))
+
+
+def running_pass(request: HttpRequest, admin: ModelAdmin[Any], table: Table) -> HttpResponse:
+    """To the button that runs a pass over a table."""
+    if not has_right(request.user, "read", table.cluster.name, table.name):
+        raise Http404
+    address = address_in(table.cluster.name, "console:run_pass")
+    return redirect(returning(address, changelist(admin), [("table", table.name)]))
 
 
 def reingesting(request: HttpRequest, admin: ModelAdmin[Any], segments: Sequence[Segment]) -> HttpResponse:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.contrib import admin
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from unfold.decorators import action
 
-from segments.admin import reingestion, table_changes
-from segments.admin.confirmation import Change, confirm
-from segments.admin.console_buttons import consuming, reingesting, rolling_back, to_table
+from segments.admin import reingestion
+from segments.admin.console_buttons import (
+    consuming,
+    consuming_together,
+    reingesting,
+    rolling_back,
+    running_pass,
+    to_table,
+)
 from segments.admin.readonly import ReadOnlyAdmin, segment_count
 from segments.models import Cluster, ConsumingSegment, LineageEntry, Segment, Table
 from segments.names import REALTIME
@@ -95,22 +99,22 @@ class TableAdmin(ReadOnlyAdmin):
     @action(description="Run a pass…", url_path="passes", icon="autorenew")  # type: ignore[untyped-decorator]  # unfold ships no types
     def run_pass(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Retention, validation and the others, once."""
-        return confirm(request, self, [table := self._table(request, object_id)], table_changes.run_pass([table]))
+        return running_pass(request, self, self._table(request, object_id))
 
     @admin.action(description="Pause selected tables…")
     def pause_selected(self, request: HttpRequest, rows: QuerySet[Table]) -> HttpResponse:
         """Pause those that consume."""
-        return self._ask_all(request, rows, "console:pause", table_changes.pause)
+        return self._together(request, rows, "console:pause")
 
     @admin.action(description="Resume selected tables…")
     def resume_selected(self, request: HttpRequest, rows: QuerySet[Table]) -> HttpResponse:
         """Resume those that consume."""
-        return self._ask_all(request, rows, "console:resume", table_changes.resume)
+        return self._together(request, rows, "console:resume")
 
     @admin.action(description="Force commit selected tables…")
     def commit_selected(self, request: HttpRequest, rows: QuerySet[Table]) -> HttpResponse:
         """Commit the consuming segments of those that consume."""
-        return self._ask_all(request, rows, "console:commit", table_changes.commit)
+        return self._together(request, rows, "console:commit")
 
     def _table(self, request: HttpRequest, object_id: int) -> Table:
         table: Table = get_object_or_404(self.get_queryset(request).select_related("cluster"), pk=object_id)
@@ -119,16 +123,12 @@ class TableAdmin(ReadOnlyAdmin):
     def _consuming(self, request: HttpRequest, object_id: int, page: str) -> HttpResponse:
         return consuming(request, self, page, self._table(request, object_id))
 
-    def _ask_all(
-        self, request: HttpRequest, rows: QuerySet[Table], page: str, change: Callable[[list[Table]], Change]
-    ) -> HttpResponse:
-        """One table goes to its own page; of several each is changed for the same reason."""
+    def _together(self, request: HttpRequest, rows: QuerySet[Table], page: str) -> HttpResponse:
+        """One table goes to its own page, several to the page of several."""
         tables = list(rows.select_related("cluster"))
         if len(tables) == 1:
             return consuming(request, self, page, tables[0])
-        name = request.POST.get("action", "")
-        hold: dict[str, list[Any]] = {"action": [name], ACTION_CHECKBOX_NAME: [t.pk for t in tables]}
-        return confirm(request, self, tables, change(tables), hold)
+        return consuming_together(request, self, f"{page}_tables", tables)
 
 
 @admin.register(Segment)

@@ -9,7 +9,6 @@ from django import forms
 from django.utils.html import format_html
 
 from segments.errors import PinotAdminError
-from segments.services.upkeep.passes import PASSES
 
 _MOST_SPEC_BYTES = 1_000_000
 
@@ -149,23 +148,6 @@ class ChecksForm(PlainForm):
                 "Somebody changed the checks since you opened this page. Read the rules above, then save again."
             )
         return self.cleaned_data
-
-
-class PassForm(PlainForm):
-    """Which pass over which table, and why."""
-
-    task = forms.ChoiceField(label="Pass", choices=[(n, n) for n in sorted(PASSES)])
-    table = forms.ChoiceField(label="Table", required=False)
-    reason = reason_field("Goes into the audit record.")
-
-    def __init__(self, *args: Any, tables: list[str], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["table"] = forms.ChoiceField(
-            label="Table",
-            required=False,
-            choices=[("", "All tables"), *((t, t) for t in tables)],
-            initial=self.initial.get("table"),
-        )
 
 
 class QueryForm(PlainForm):

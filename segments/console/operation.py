@@ -46,6 +46,7 @@ from segments.services.core.page_addresses import RETURN_TO, admin_page, default
 
 #: What stands above an operation that concerns no table: (its place in the navigation, page, words of the link).
 _PLACES: Final = {
+    "tables": ("tables", "tables", "Tables"),
     "servers": ("servers", "servers", "Servers"),
     "pushes": ("pushes", "pushes", "Pushes"),
     "tasks": ("passes", "tasks", "Minion tasks"),
@@ -131,11 +132,13 @@ class Outcome:
     nowhere).
 
     ``answer``: a page that shows what was found instead of a message, for what no message may carry along.
+    ``problems``: what was refused of several things that were changed together.
     """
 
     sentence: str
     undo: str = ""
     undo_text: str = "Undo"
+    problems: Sequence[str] = ()
     answer: HttpResponse | None = None
 
 
@@ -259,7 +262,10 @@ def _press(target: Target, declared: Operation, shown: Operation) -> HttpRespons
     if target.row and shown.tab in ("lineage", "history"):
         wait_for_mirror(target.ctx, target.row)
     undo = format_html(' <a href="{}">{}</a>', outcome.undo, outcome.undo_text) if outcome.undo else ""
-    messages.success(request, format_html("{}{}", outcome.sentence, undo))
+    if outcome.sentence:
+        messages.success(request, format_html("{}{}", outcome.sentence, undo))
+    for problem in outcome.problems:
+        messages.error(request, problem)
     return redirect(target.return_to or (shown.then or shown.back)(target))
 
 

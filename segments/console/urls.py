@@ -20,7 +20,14 @@ from segments.console.views.queries import export as query_export
 from segments.console.views.queries import formatting as query_formatting
 from segments.console.views.queries import kept as query_kept
 from segments.console.views.queries import page as query_page
-from segments.console.views.realtime import consumption, partition, reingestion, sequence_deletion, stored_copies
+from segments.console.views.realtime import (
+    consumption,
+    partition,
+    reingestion,
+    sequence_deletion,
+    several_tables,
+    stored_copies,
+)
 from segments.console.views.realtime.set_aside import actions as set_aside_actions
 from segments.console.views.realtime.set_aside import messages as set_aside_messages
 from segments.console.views.replacement import checks, entry, lineage, pins, rollback
@@ -29,7 +36,7 @@ from segments.console.views.replacement.undo import rollback as undo_rollback
 from segments.console.views.search import search
 from segments.console.views.segments import deleted, segment_actions
 from segments.console.views.tables import new_table, rebalance, table_secrets, tables
-from segments.console.views.upkeep import alerts, finding_actions, findings, passes, schedules
+from segments.console.views.upkeep import alerts, finding_actions, findings, passes, run_pass, schedules
 
 app_name = "console"
 #: (name, address) of every operation's page.
@@ -57,6 +64,9 @@ _pages = [
     button("tables/<str:typed>/consumption/pause/", consumption.PAUSE_IT, name="pause"),
     button("tables/<str:typed>/consumption/resume/", consumption.RESUME, name="resume"),
     button("tables/<str:typed>/consumption/commit/", consumption.COMMIT, name="commit"),
+    button("consumption/pause/", several_tables.PAUSE_TABLES, name="pause_tables"),
+    button("consumption/resume/", several_tables.RESUME_TABLES, name="resume_tables"),
+    button("consumption/commit/", several_tables.COMMIT_TABLES, name="commit_tables"),
     button("tables/<str:typed>/consumption/reingest/", reingestion.REINGEST, name="reingest"),
     button(
         "tables/<str:typed>/consumption/reingest/<str:segment>/restore/", stored_copies.RESTORE, name="restore_copy"
@@ -155,6 +165,7 @@ _pages = [
     path("query/export/", query_export.export, name="query_export"),
     path("query/csv/", query_export.as_csv, name="query_csv"),
     path("passes/", passes.pass_list, name="passes"),
+    button("passes/run/", run_pass.RUN, name="run_pass"),
     path("passes/tasks/", minion_tasks.overview, name="tasks"),
     button("passes/tasks/schedule/", minion_tasks.SCHEDULE, name="schedule_task"),
     path("passes/tasks/<str:task_type>/", minion_tasks.of_type, name="task_type"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from segments.console.forms import PassForm
+from segments.console.forms import ChecksForm
 from segments.console.token_form import TokenForm
 from segments.errors import InvalidInput, StateConflict
 from tests.console.conftest import logged_in
@@ -17,8 +17,8 @@ from tests.console.conftest import logged_in
     [
         (TokenForm({}), "expiresInDays", "days"),
         (TokenForm({}), "tables", "tables"),
-        (PassForm({}, tables=[]), "reason", "reason"),
-        (PassForm({}, tables=[]), "something.else", "__all__"),
+        (ChecksForm({}, fingerprint=""), "reason", "reason"),
+        (ChecksForm({}, fingerprint=""), "something.else", "__all__"),
     ],
 )
 def test_the_error_is_at_the_field(form: Any, name: str, field: str) -> None:
@@ -28,7 +28,7 @@ def test_the_error_is_at_the_field(form: Any, name: str, field: str) -> None:
 
 
 def test_an_error_without_a_field_is_at_the_place_that_the_page_names() -> None:
-    form = PassForm({"task": "check", "reason": "x"}, tables=[])
+    form = ChecksForm({"document": "{}", "reason": "x", "seen": "1"}, fingerprint="1")
     form.is_valid()
     form.refuse(StateConflict("Not now."))
     assert form.non_field_errors() == ["Not now."]

@@ -18,11 +18,13 @@ from tests.console.test_tables import FRAME
 from tests.factories import make_event, make_finding, make_run, make_table
 from tests.services.world import World
 
+RUN = "/console/passes/run/"
+
 
 def test_a_pass_runs_over_one_table_with_a_reason(operator: Client, world: World) -> None:
     make_table("t_OFFLINE")
     answer = operator.post(
-        "/console/tables/t_OFFLINE/passes/", {"task": "RetentionManager", "reason": "disk is full"}, follow=True
+        RUN, {"table": "t_OFFLINE", "task": "RetentionManager", "reason": "disk is full"}, follow=True
     )
     assert "RetentionManager ran over t_OFFLINE" in answer.content.decode()
     assert PassRun.objects.get().table_name == "t_OFFLINE"
@@ -31,9 +33,7 @@ def test_a_pass_runs_over_one_table_with_a_reason(operator: Client, world: World
 
 
 def test_a_pass_runs_over_all_tables(operator: Client, world: World) -> None:
-    answer = operator.post(
-        "/console/passes/", {"task": "SegmentStatusChecker", "table": "", "reason": "look"}, follow=True
-    )
+    answer = operator.post(RUN, {"task": "SegmentStatusChecker", "table": "", "reason": "look"}, follow=True)
     assert "SegmentStatusChecker ran over all tables" in answer.content.decode()
     assert PassRun.objects.count() == 1
 
@@ -41,8 +41,8 @@ def test_a_pass_runs_over_all_tables(operator: Client, world: World) -> None:
 @pytest.mark.parametrize("form", [{"task": "RetentionManager", "reason": ""}, {"task": "Nothing", "reason": "r"}])
 def test_a_wrong_form_runs_nothing(operator: Client, world: World, form: dict[str, str]) -> None:
     make_table("t_OFFLINE")
-    assert operator.post("/console/tables/t_OFFLINE/passes/", form).status_code == 422
-    assert operator.post("/console/passes/", form).status_code == 422
+    assert operator.post(RUN, {**form, "table": "t_OFFLINE"}).status_code == 422
+    assert operator.post(RUN, form).status_code == 422
     assert not PassRun.objects.exists()
 
 

@@ -39,6 +39,9 @@ CALLS: Final[Mapping[str, Rest]] = {
     "pause": Rest("POST", "tables/{table}/pauseConsumption", {"comment": "why"}),
     "resume": Rest("POST", "tables/{table}/resumeConsumption", {"comment": "why"}),
     "commit": Rest("POST", "tables/{table}/forceCommit"),
+    "pause_tables": Rest("POST", "tables/{t}/pauseConsumption", {"comment": "why"}, each="t"),
+    "resume_tables": Rest("POST", "tables/{t}/resumeConsumption", {"comment": "why"}, each="t"),
+    "commit_tables": Rest("POST", "tables/{t}/forceCommit", each="t"),
     "reingest": Rest("POST", "api/v1/tables/{table}/reingestions", body=_segments),
     "restore_copy": Rest("POST", "api/v1/tables/{table}/storedCopies/{segment}"),
     "cancel_reingestion": Rest("DELETE", "api/v1/tables/{table}/reingestions/{segment}"),
@@ -85,6 +88,7 @@ CALLS: Final[Mapping[str, Rest]] = {
     "finish_push": Rest("POST", "api/v1/pushes/{push_id}/finish"),
     "override_push": Rest("POST", "api/v1/pushes/{push_id}/finish", {"overrideChecks": "why"}),
     "cancel_push": Rest("POST", "api/v1/pushes/{push_id}/cancel"),
+    "run_pass": Rest("GET", "periodictask/run", {"taskname": "{task}", "tableName": "{table}"}),
     "schedule_task": Rest("POST", "tasks/schedule", {"taskType": "{type}", "tableName": "{table}"}),
     "stop_tasks": Rest("PUT", "tasks/{task_type}/stop"),
     "resume_tasks": Rest("PUT", "tasks/{task_type}/resume"),
@@ -104,6 +108,8 @@ def call_of(page: str, pressed: Pressed) -> Rest | None:
     """
     if page in _OF_PARTITIONS and pressed.chosen("p"):
         return _OF_PARTITIONS[page]
+    if page == "run_pass" and "table" not in pressed.names:
+        return Rest("GET", "periodictask/run", {"taskname": "{task}"})
     if page in _OF_MESSAGES and not pressed.chosen("m"):
         return None
     return CALLS.get(page)

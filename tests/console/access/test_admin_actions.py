@@ -131,9 +131,16 @@ def test_chosen_tables_are_paused_together_and_what_is_refused_is_reported(
 ) -> None:
     offline = make_table("o_OFFLINE")
     chosen = {"action": "pause_selected", "_selected_action": [offline.pk, Table.objects.get(name=TABLE.typed).pk]}
-    page = root.post(TABLES, chosen).content.decode()
-    assert "Pause 2 tables" in page
-    text = root.post(TABLES, {**chosen, "confirmed": "yes", "reason": "a test"}, follow=True).content.decode()
+    page = root.post(TABLES, chosen)["Location"]
+    shown = root.get(page).content.decode()
+    assert "Pause 2 tables" in shown
+    assert f"tables/{TABLE.typed}/pauseConsumption" in shown  # the same over REST
+    form = {"t": [offline.name, TABLE.typed], "next": TABLES}
+    assert root.post(page, form).status_code == 422  # no reason
+    assert not streaming.pause.paused
+    answer = root.post(page, {**form, "reason": "a test"}, follow=True)
+    assert answer.redirect_chain == [(TABLES, 302)]
+    text = answer.content.decode()
     assert "t_REALTIME is paused" in text
     assert "o_OFFLINE: Table &#x27;o_OFFLINE&#x27; consumes no stream." in text
     assert streaming.pause.paused
@@ -156,7 +163,9 @@ def test_of_several_tables_each_without_the_right_is_refused_on_record(streaming
     client, other = Client(), make_table("o_OFFLINE")
     client.force_login(make_user("sam", "view_table", is_staff=True))
     chosen = {"action": "pause_selected", "_selected_action": [t.pk for t in Table.objects.all()]}
-    assert client.post(TABLES, {**chosen, "confirmed": "yes", "reason": "please"}).status_code == 403
+    page = client.post(TABLES, chosen)["Location"]
+    assert "You lack the right segments.operate for these tables." in client.get(page).content.decode()
+    assert client.post(page, {"t": [t.name for t in Table.objects.all()], "reason": "please"}).status_code == 403
     assert not streaming.pause.paused
     events = AuditEvent.objects.filter(actor="sam", outcome="refused", action="pauseConsumption")
     assert {e.target for e in events} == {TABLE.typed, other.name}
@@ -240,8 +249,8 @@ def test_a_table_without_a_replacement_says_so(root: Client, streaming: Realtime
 
 
 def test_a_pass_runs_from_the_tables_row(root: Client, replaced: tuple[World, list[str]]) -> None:
-    address = f"{TABLES}{Table.objects.get().pk}/passes/"
-    root.post(address, {"confirmed": "yes", "task": "RetentionManager", "reason": "now"})
+    page, fields = opened(root, f"{TABLES}{Table.objects.get().pk}/passes/")
+    assert root.post(page, {**fields, "task": "RetentionManager", "reason": "now"})["Location"] == TABLES
     assert PassRun.objects.get().table_name == OFFLINE.typed
     assert AuditEvent.objects.get(action="run RetentionManager").reason == "now"
 

@@ -49,7 +49,8 @@ _ACTIONS: Final = (
     "cancelReingestion",
     "segmentReingested",
 )
-_WORDS: Final = [
+#: Where consumption may go on: (word of the API, in words).
+STARTS: Final = [
     ("lastConsumed", "where it stopped"),
     ("smallest", "at the oldest message (rows come twice)"),
     ("largest", "at the newest message (rows are skipped)"),
@@ -146,11 +147,11 @@ PAUSE_IT: Final = Operation(
 def _to_resume(target: Target, plain: Operation) -> Operation:
     """Where each partition would go on."""
     given = target.request.GET.get("from")
-    word = cast(Word, given if given in dict(_WORDS) else "lastConsumed")
+    word = cast(Word, given if given in dict(STARTS) else "lastConsumed")
     before = streams_before(target.ctx, target.name)
     # Where the stream is another one nothing is chosen beforehand: the old offset means nothing there.
     initial = None if before and given is None else word
-    choice = forms.ChoiceField(label="Go on", choices=_WORDS, initial=initial, widget=forms.RadioSelect)
+    choice = forms.ChoiceField(label="Go on", choices=STARTS, initial=initial, widget=forms.RadioSelect)
     starts = _starts(target.ctx, target.name, word)
     return replace(
         _chosen(target, plain),
