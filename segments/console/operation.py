@@ -150,7 +150,8 @@ class Run(Protocol):
 
 @dataclass(frozen=True)
 class Operation:
-    """One button. ``action`` is its name in the audit; ``explain`` says in sentences what will happen and how it is
+    """One button. ``action`` is its name in the audit, ``action_of`` that of one that is refused, where it depends on
+    what the form says; ``explain`` says in sentences what will happen and how it is
     taken back; ``back``: where "Go back" leads, and success unless ``then`` says otherwise.
 
     ``preview`` fills in what is only known of a certain target, and may replace any of the rest. ``find`` finds the
@@ -203,6 +204,7 @@ class Operation:
     is_hidden: bool = False
     needs: str = ""
     asks: Literal["change", "reading", "nothing"] = "change"
+    action_of: Callable[[Target], str] | None = None
     tab: str = "overview"
     place: str = "servers"
 
@@ -285,7 +287,8 @@ def _named(target: Target, operation: Operation) -> str:
 
 def _refused(target: Target, operation: Operation) -> HttpResponse:
     table = target.row.name if target.row else None
-    return refused(target.request, operation.action, _named(target, operation), operation.right, table=table)
+    action = operation.action_of(target) if operation.action_of else operation.action
+    return refused(target.request, action, _named(target, operation), operation.right, table=table)
 
 
 def _page(target: Target, shown: Operation, form: OperationForm, status: int = HTTPStatus.OK) -> HttpResponse:

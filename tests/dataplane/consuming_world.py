@@ -28,7 +28,9 @@ from segments.errors import Unavailable
 from segments.gateways.controller_protocol import Answer, Report
 from segments.gateways.streams.memory import MemoryBroker
 from segments.names import REALTIME, TableName
+from segments.segmentfile.format.info import parse_info
 from segments.services.core.context import SYSTEM, Context
+from segments.services.engine.commits import Received
 from segments.services.realtime.completion import protocol as completion
 from segments.services.realtime.reingestion.registration import register_reingested
 from segments.store import paths
@@ -73,7 +75,7 @@ class SpokenController:
     def _say(self, kind: Kind, report: Report, **more: Any) -> Answer:
         answer = self.before(kind, report)
         if answer is None:
-            said = completion.Received(
+            said = Received(
                 kind, report.instance, report.segment, report.offset, report.reason, extra_s=report.extra_time_s or 120,
                 rows=report.rows, size_bytes=report.size_bytes, **more,
             )  # fmt: skip
@@ -100,7 +102,7 @@ class SpokenController:
         return Answer.of(completion.upload(self.ctx, report.segment, tar, report.offset).to_json())
 
     def commit_end(self, report: Report, location: str, files: Mapping[str, Path]) -> Answer:
-        info = completion.read_parts({name: path.read_bytes() for name, path in files.items()})
+        info = parse_info(*(files[name].read_bytes() for name in ("metadata.properties", "creation.meta")))
         return self._say(Kind.COMMIT_END, report, location=location, info=info)
 
 

@@ -17,7 +17,8 @@ from segments.domain.tables.table_config import parse_table_config
 from segments.segmentfile.format.info import SegmentInfo, read_info
 from segments.segmentfile.writer import build_segment
 from segments.services.core.context import Context
-from segments.services.realtime.completion.protocol import Received, answer
+from segments.services.engine.commits import Received
+from segments.services.realtime.completion.protocol import answer
 from tests.services.realtime_world import SCHEMA, config_of
 
 NAME = "t__0__0__20231114T2213Z"

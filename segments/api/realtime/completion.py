@@ -7,6 +7,7 @@ log records commits.
 
 from __future__ import annotations
 
+import logging
 from typing import Final, cast
 
 from django.core.files.uploadedfile import UploadedFile
@@ -18,11 +19,15 @@ from rest_framework.response import Response
 from segments.api.base import ApiView, int_param, text_param
 from segments.api.segments.segment_uploads import UploadView
 from segments.domain.realtime.completion import Answer, Kind
-from segments.errors import InvalidInput, PayloadTooLarge
+from segments.errors import InvalidInput, PayloadTooLarge, SegmentCorrupt
+from segments.segmentfile.format.info import SegmentInfo, parse_info
+from segments.services.engine.commits import FAILED, Received
 from segments.services.metrics.commits import count_message
-from segments.services.realtime.completion import protocol as completion
-from segments.services.realtime.completion.protocol import FAILED, Received
 
+log = logging.getLogger(__name__)
+
+_METADATA: Final = "metadata.properties"
+_CREATION: Final = "creation.meta"
 _WHO: Final = ("instance", "name", "streamPartitionMsgOffset")
 _FIGURES: Final = ("memoryUsedBytes", "buildTimeMillis", "waitTimeMillis", "rowCount", "segmentSizeBytes")
 #: The two files of a commit end are small; more than this is none of ours.
@@ -50,7 +55,7 @@ class CompletionMessage(_OfServers):
     def get(self, request: Request) -> Response:
         """What the server is to do."""
         received = _received(request, self.kind)
-        answer = completion.answer(self.ctx, received) if received is not None else FAILED
+        answer = self.ctx.engine.commits.answer(self.ctx, received) if received is not None else FAILED
         count_message(self.ctx.cluster, self.kind, answer, received)
         return _answered(answer)
 
@@ -70,10 +75,10 @@ class CommitEnd(_OfServers):
 
     def post(self, request: Request) -> Response:
         """Takes ``metadata.properties`` and ``creation.meta`` as parts of a multipart body."""
-        location, info = text_param(request, "location"), completion.read_parts(_parts(request))
+        location, info = text_param(request, "location"), _read_parts(_parts(request))
         received = _received(request, Kind.COMMIT_END, location=location or "", info=info)
         is_whole = received is not None and location is not None and info is not None
-        answer = completion.answer(self.ctx, received) if is_whole and received is not None else FAILED
+        answer = self.ctx.engine.commits.answer(self.ctx, received) if is_whole and received is not None else FAILED
         count_message(self.ctx.cluster, Kind.COMMIT_END, answer, received)
         return _answered(answer)
 
@@ -92,9 +97,20 @@ class SegmentUpload(_OfServers, UploadView):
                 part = next(iter(request.FILES))
                 if name is not None and name != part:
                     raise InvalidInput(f"The part is named '{part}', the segment '{name}'.")
-                return _answered(completion.upload(self.ctx, part, tar, offset))
+                return _answered(self.ctx.engine.commits.upload(self.ctx, part, tar, offset))
         except (InvalidInput, PayloadTooLarge):
             return _answered(FAILED)
+
+
+def _read_parts(parts: dict[str, bytes]) -> SegmentInfo | None:
+    """What the two parts of a commit end say; None when one is missing or cannot be read."""
+    if _METADATA not in parts or _CREATION not in parts:
+        return None
+    try:
+        return parse_info(parts[_METADATA], parts[_CREATION])
+    except SegmentCorrupt as error:
+        log.warning("A commit end describes no segment: %s", error)
+        return None
 
 
 def _received(request: Request, kind: Kind, **more: object) -> Received | None:

@@ -9,6 +9,7 @@ from segments.services.engine.offers import Offers
 
 if TYPE_CHECKING:
     from segments.services.core.context import Context
+    from segments.services.engine.commits import CommitEngine
     from segments.services.engine.consumption import ConsumptionEngine
     from segments.services.engine.instances import InstanceEngine
     from segments.services.engine.lineage import LineageEngine
@@ -44,6 +45,7 @@ class Engine:
     segments: SegmentEngine
     push: PushEngine
     consumption: ConsumptionEngine
+    commits: CommitEngine
     tables: TableEngine
     instances: InstanceEngine
     snapshots: SnapshotEngine

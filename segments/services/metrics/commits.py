@@ -8,7 +8,7 @@ from segments.domain.realtime.completion import Answer, Kind, Status
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.metrics import consumption as metrics
 from segments.names import REALTIME, TableName
-from segments.services.realtime.completion.protocol import Received
+from segments.services.engine.commits import Received
 
 _COMMITTING: Final = frozenset({Kind.COMMIT_START, Kind.COMMIT_END})
 

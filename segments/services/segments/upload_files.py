@@ -37,6 +37,11 @@ def staged_path(ctx: Context, table: TableName, segment: str, crc: int) -> str:
     return ctx.deep_store.staged_path(table.raw, segment, crc)
 
 
+def temporary_path(ctx: Context, raw_table: str, segment: str) -> str:
+    """A fresh place for an upload that is not committed yet (``{segment}.tmp.{uuid}``)."""
+    return f"{ctx.deep_store.segment_path(raw_table, segment)}.tmp.{ctx.new_id()}"
+
+
 def checked_source(ctx: Context, table: TableName, segment: str, crc: int, uri: str) -> str:
     """The address to put on record for a metadata push. Raises InvalidInput or Forbidden for one that servers can not
     or may not read.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from django.test import Client
@@ -69,8 +70,8 @@ def test_logging_in_leads_to_the_page_that_was_asked_for_and_out_again(client: C
     ("address", "action", "target"),
     [
         ("/console/tables/t_OFFLINE/lineage/entry-1/rollback/", "revertReplaceSegments", "t_OFFLINE"),
-        ("/console/tables/t_OFFLINE/passes/", "run RetentionManager", "t_OFFLINE"),
-        ("/console/passes/", "run RetentionManager", ""),
+        ("/console/passes/run/?table=t_OFFLINE", "run RetentionManager", "t_OFFLINE"),
+        ("/console/passes/run/", "run RetentionManager", ""),
         ("/console/pushes/new/", "push", ""),
         (f"/console/pushes/{uuid.UUID(int=1)}/cancel/", "cancelPush", "t_OFFLINE"),
     ],
@@ -81,7 +82,8 @@ def test_a_viewer_who_posts_gets_403_and_leaves_a_record(
     table = make_table("t_OFFLINE")
     make_entry(table)
     make_push(id=uuid.UUID(int=1), table_name="t")
-    answer = viewer.post(address, {"task": "RetentionManager", "reason": "x", "confirm": "t_OFFLINE"})
+    form = {"task": "RetentionManager", "reason": "x", "confirm": "t_OFFLINE"}
+    answer = viewer.post(address, form | dict(parse_qsl(urlsplit(address).query)))
     assert answer.status_code == 403
     assert "segments.operate" in answer.content.decode()
     event = AuditEvent.objects.get()

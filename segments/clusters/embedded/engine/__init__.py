@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Final
 
 from segments.clusters.embedded.connected_engine import EmbeddedEngine, LocalBroker
+from segments.clusters.embedded.engine.commits import EmbeddedCommitEngine
 from segments.clusters.embedded.engine.consumption import EmbeddedConsumptionEngine
 from segments.clusters.embedded.engine.instances import EmbeddedInstanceEngine
 from segments.clusters.embedded.engine.lineage import EmbeddedLineageEngine
@@ -44,6 +45,7 @@ def embedded_engine(
         segments=EmbeddedSegmentEngine(),
         push=EmbeddedPushEngine(),
         consumption=EmbeddedConsumptionEngine(),
+        commits=EmbeddedCommitEngine(),
         tables=EmbeddedTableEngine(),
         instances=EmbeddedInstanceEngine(),
         snapshots=EmbeddedSnapshotEngine(),

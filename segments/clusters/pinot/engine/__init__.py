@@ -7,6 +7,7 @@ from typing import Final
 from segments.clusters.pinot import passes
 from segments.clusters.pinot.calls import version
 from segments.clusters.pinot.connected_engine import PinotEngine
+from segments.clusters.pinot.engine.commits import PinotCommitEngine
 from segments.clusters.pinot.engine.consumption import PinotConsumptionEngine
 from segments.clusters.pinot.engine.instances import PinotInstanceEngine
 from segments.clusters.pinot.engine.lineage import PinotLineageEngine
@@ -36,6 +37,7 @@ def pinot_engine(controller: PinotController, broker: PinotSqlBroker | None = No
         segments=PinotSegmentEngine(),
         push=PinotPushEngine(),
         consumption=PinotConsumptionEngine(),
+        commits=PinotCommitEngine(),
         tables=PinotTableEngine(),
         instances=PinotInstanceEngine(),
         snapshots=PinotSnapshotEngine(),

@@ -34,7 +34,6 @@ def _to_run(target: Target, plain: Operation) -> Operation:
     notes = [f"{' and '.join(theirs)} are Pinot's own: its controllers run them, and their logs have what they did."]
     return replace(
         plain,
-        action=f"run {task}"[:64],
         title=f"Run a pass over {row.name if row else 'all tables'}",
         fields={"task": task_field},
         hold={"table": [row.name]} if row else {},
@@ -68,6 +67,7 @@ RUN: Final = Operation(
     tab="passes",
     place="passes",
     find=_table,
+    action_of=lambda target: f"run {target.value('task')}"[:64],
     explain=["The pass runs once, now, as its schedule would run it; what it did is in the list of runs."],
     preview=_to_run,
     run=_run,

@@ -88,11 +88,6 @@ class CommitFile:
         return download_url(self._ctx, self._table, self._segment, self._crc) if self._source is not None else ""
 
 
-def temporary_path(ctx: Context, raw_table: str, segment: str) -> str:
-    """A fresh place for an upload that is not committed yet (``{segment}.tmp.{uuid}``)."""
-    return f"{ctx.deep_store.segment_path(raw_table, segment)}.tmp.{ctx.new_id()}"
-
-
 def finish_left(ctx: Context, table: TableName, segment: str, crc: int | None) -> bool:
     """Give the file of a committed segment its name when the process that wrote the records died before it could; True
     when it had to.

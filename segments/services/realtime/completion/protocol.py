@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -22,11 +22,11 @@ from segments.domain.realtime.commit.start import CommitStart
 from segments.domain.realtime.completion import Action, Answer, Kind, Message, Status, Step, may_start
 from segments.domain.realtime.llc_name import LLCName, parse_llc_name
 from segments.domain.realtime.streams.stream_offset import parse_offset
-from segments.errors import InvalidInput, PinotAdminError, Rejected, SegmentCorrupt, StateConflict, Unavailable
+from segments.errors import InvalidInput, PinotAdminError, Rejected, StateConflict, Unavailable
 from segments.names import REALTIME, TableName
-from segments.segmentfile.format.info import SegmentInfo, parse_info
 from segments.services.core.context import Context
-from segments.services.realtime.completion.commit_file import CommitFile, ForeignLocation, finish_left, temporary_path
+from segments.services.engine.commits import FAILED, Received
+from segments.services.realtime.completion.commit_file import CommitFile, ForeignLocation, finish_left
 from segments.services.realtime.completion.commit_start import is_crowded, start_writes
 from segments.services.realtime.completion.completion_actions import (
     built_of,
@@ -44,43 +44,18 @@ from segments.services.realtime.completion.completion_state import (
     observe,
     remember,
 )
+from segments.services.segments.upload_files import temporary_path
 from segments.services.tables.table_record import read_table_config
 from segments.store.base import Write
 from segments.store.update import update_transaction
 
 log = logging.getLogger(__name__)
 
-FAILED: Final = Answer(Status.FAILED)
 _INSTANCE: Final = re.compile(r"[^/\x00]{1,255}")
-_METADATA: Final = "metadata.properties"
-_CREATION: Final = "creation.meta"
-
-
-@dataclass(frozen=True)
-class Received:
-    """One message as it came in. ``rows``, ``size_bytes``, ``location`` and ``info`` describe a commit; ``rows`` a
-    failed build, too.
-    """
-
-    kind: Kind
-    instance: str
-    segment: str
-    offset: str | None = None
-    reason: str | None = None
-    extra_s: int = 0
-    rows: int = 0
-    size_bytes: int = 0
-    location: str = ""
-    info: SegmentInfo | None = None
 
 
 def answer(ctx: Context, received: Received) -> Answer:
-    """Take the message in and say what the server is to do. Whatever is answered is on record before.
-
-    FAILED also when the segment is unknown or its record does not allow it. Raises InvalidInput for a malformed name,
-    instance or offset and NotFound for an unknown table; a commit end is answered FAILED then, too, but for a location
-    that is not the segment's.
-    """
+    """As ``CommitEngine.answer``."""
     name = parse_llc_name(received.segment)
     if not _INSTANCE.fullmatch(received.instance):
         raise InvalidInput(f"'{received.instance}' is no instance.", remedy="It looks like Server_host_8098.")
@@ -102,21 +77,8 @@ def answer(ctx: Context, received: Received) -> Answer:
         return FAILED
 
 
-def read_parts(parts: dict[str, bytes]) -> SegmentInfo | None:
-    """What the two parts of a commit end say; None when one is missing or can not be read."""
-    if _METADATA not in parts or _CREATION not in parts:
-        return None
-    try:
-        return parse_info(parts[_METADATA], parts[_CREATION])
-    except SegmentCorrupt as error:
-        log.warning("A commit end describes no segment: %s", error)
-        return None
-
-
 def upload(ctx: Context, segment: str, tar: Path, offset: str | None) -> Answer:
-    """Keep the tar of a segment that is about to be committed; the answer says where. FAILED for
-    anything wrong.
-    """
+    """As ``CommitEngine.upload``."""
     try:
         name = parse_llc_name(segment)
         read_table_config(ctx, TableName(name.raw, REALTIME))

@@ -18,10 +18,9 @@ from segments.segmentfile import compute_crc, extract_tar, read_info
 from segments.segmentfile.format.info import SegmentInfo
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
-from segments.services.realtime.completion.commit_file import temporary_path
 from segments.services.realtime.reingestion.broken_segments import check_broken, read_broken
 from segments.services.realtime.reingestion.jobs import check_free, reopen
-from segments.services.realtime.reingestion.registration import register_file
+from segments.services.segments.upload_files import temporary_path
 
 
 def find_copy(ctx: Context, table: TableName, segment: str) -> str | None:
@@ -56,7 +55,7 @@ def restore_copy(ctx: Context, table: TableName, segment: str, *, actor: Actor) 
         given = temporary_path(ctx, table.raw, segment)
         if not ctx.deep_store.copy(path, given):
             raise StateConflict(f"The file '{path}' was removed meanwhile.", remedy="Try again.")
-        register_file(ctx, table, parse_llc_name(segment), info, ctx.deep_store.uri(given))
+        ctx.engine.commits.register(ctx, table, parse_llc_name(segment), info, ctx.deep_store.uri(given))
     return path
 
 
