@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from segments.clusters.embedded.realtime.completion import protocol as completion
 from segments.dataplane.broker import Broker
 from segments.dataplane.server import Server, ServerSettings
 from segments.dataplane.server.consuming import ConsumingSettings
@@ -31,7 +32,6 @@ from segments.names import REALTIME, TableName
 from segments.segmentfile.format.info import parse_info
 from segments.services.core.context import SYSTEM, Context
 from segments.services.engine.commits import Received
-from segments.services.realtime.completion import protocol as completion
 from segments.services.realtime.reingestion.registration import register_reingested
 from segments.store import paths
 from tests.dataplane.world import SECRET, World, poll

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from segments.clusters.embedded.realtime.completion import protocol as completion
+from segments.clusters.embedded.realtime.completion.committing_list import listed_segments
 from segments.domain.realtime.llc_name import parse_llc_name
-from segments.services.realtime.completion import protocol as completion
-from segments.services.realtime.completion.committing_list import listed_segments
 from segments.services.segments import downloads
 from segments.store import paths
 from segments.store.base import Store

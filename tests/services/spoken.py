@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 
+from segments.clusters.embedded.realtime.completion.protocol import answer
 from segments.domain.realtime.completion import Answer, Kind
 from segments.domain.tables import schema as schemas
 from segments.domain.tables.table_config import parse_table_config
@@ -18,7 +19,6 @@ from segments.segmentfile.format.info import SegmentInfo, read_info
 from segments.segmentfile.writer import build_segment
 from segments.services.core.context import Context
 from segments.services.engine.commits import Received
-from segments.services.realtime.completion.protocol import answer
 from tests.services.realtime_world import SCHEMA, config_of
 
 NAME = "t__0__0__20231114T2213Z"

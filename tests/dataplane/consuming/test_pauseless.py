@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from segments.clusters.embedded.realtime.completion.committing_list import committing_segments, listed_segments
 from segments.dataplane.server.consuming.commit import building
 from segments.domain.realtime.completion import Kind
 from segments.gateways.controller_protocol import NOT_SENT, Answer, Report
-from segments.services.realtime.completion.committing_list import committing_segments, listed_segments
 from segments.services.segments.replica_report import report_replicas
 from segments.store import paths
 from tests.dataplane.consuming.pauseless_world import IMPATIENT, TABLE, SlowUploads, create, done, status

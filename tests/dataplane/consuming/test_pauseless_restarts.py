@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from segments.clusters.embedded.realtime.completion.committing_list import listed_segments
 from segments.dataplane.broker import Broker
 from segments.domain.realtime.completion import Kind
 from segments.gateways.controller_protocol import NOT_SENT, Answer, Report
-from segments.services.realtime.completion.committing_list import listed_segments
 from segments.store import paths
 from tests.dataplane.consuming.pauseless_world import IMPATIENT, TABLE, SlowUploads, create, done, status
 from tests.dataplane.consuming_world import RT, ConsumingWorld, instance, rows_of

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from segments.clusters.embedded.realtime import committing
+from segments.clusters.embedded.realtime.completion.committing_list import committing_segments
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.llc_name import parse_llc_name
 from segments.models import Finding
 from segments.services.clusters.cluster_settings import set_settings
 from segments.services.core.context import Context
-from segments.services.realtime.completion.committing_list import committing_segments
 from segments.services.realtime.realtime_validation import keep_copies, run
 from segments.store import paths
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from segments.clusters.embedded.realtime.completion import protocol as completion
 from segments.domain.realtime.completion import Kind, Status
 from segments.domain.realtime.llc_name import parse_llc_name
 from segments.errors import InvalidInput, NotFound, Unavailable
 from segments.segmentfile.format.crc import NO_CRC
-from segments.services.realtime.completion import protocol as completion
 from segments.services.tables import tables
 from segments.store import paths
 from segments.store.base import Versioned

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from segments.clusters.embedded.realtime.completion import protocol as completion
+from segments.clusters.embedded.realtime.completion.commit_file import remove_left_uploads
+from segments.clusters.embedded.realtime.completion.completion_state import remove_left_machines
 from segments.domain.realtime.completion import Status
 from segments.errors import InvalidInput
 from segments.names import TableName
 from segments.services.core.context import Context
-from segments.services.realtime.completion import protocol as completion
-from segments.services.realtime.completion.commit_file import remove_left_uploads
-from segments.services.realtime.completion.completion_state import remove_left_machines
 from segments.services.segments import downloads
 from segments.services.upkeep.passes import run_pass
 from segments.store import paths

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from segments.clusters.embedded.realtime.completion.commit_end import end_writes
+from segments.clusters.embedded.realtime.completion.commit_start import MOST_COMMITTING
+from segments.clusters.embedded.realtime.completion.committing_list import committing_segments, listed_segments
+from segments.clusters.embedded.realtime.completion.completion_actions import built_of
 from segments.domain.realtime.completion import Kind
 from segments.domain.realtime.completion.machine import CAP_MS
 from segments.domain.realtime.llc_name import parse_llc_name
-from segments.services.realtime.completion.commit_end import end_writes
-from segments.services.realtime.completion.commit_start import MOST_COMMITTING
-from segments.services.realtime.completion.committing_list import committing_segments, listed_segments
-from segments.services.realtime.completion.completion_actions import built_of
 from segments.services.tables import tables
 from segments.store import paths
 from segments.store.update import update_transaction

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from segments.services.realtime.completion import protocol, registration
+from segments.clusters.embedded.realtime.completion import protocol, registration
 
 
 class EmbeddedCommitEngine:

@@ -10,6 +10,9 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from segments.clusters.embedded.instances.server_calls import ask_server
+from segments.clusters.embedded.realtime.completion.commit_end import end_writes
+from segments.clusters.embedded.realtime.completion.commit_file import CommitFile
+from segments.clusters.embedded.realtime.completion.committing_list import correct_list
 from segments.clusters.embedded.realtime.lost_segments import reingest_lost
 from segments.domain.realtime.commit.end import Built
 from segments.domain.realtime.commit.fields import END_OFFSET, PARTITION_METADATA
@@ -28,9 +31,6 @@ from segments.errors import PinotAdminError, RecordCorrupt, StateConflict
 from segments.names import TableName
 from segments.services.clusters.cluster_settings import read_settings
 from segments.services.core.context import Context
-from segments.services.realtime.completion.commit_end import end_writes
-from segments.services.realtime.completion.commit_file import CommitFile
-from segments.services.realtime.completion.committing_list import correct_list
 from segments.services.realtime.realtime_state import COMPLETION_TIME_KEY, completion_ms
 from segments.services.segments.segments import cached_records
 from segments.services.tables.table_record import read_table_config

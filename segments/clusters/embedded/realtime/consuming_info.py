@@ -8,11 +8,11 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from segments.clusters.embedded.instances.server_calls import ask_servers
+from segments.clusters.embedded.realtime.completion.committing_list import committing_segments
 from segments.domain.realtime.pause import consuming_segments
 from segments.domain.segments.ideal_state import CONSUMING, ERROR
 from segments.names import TableName
 from segments.services.core.context import Context
-from segments.services.realtime.completion.committing_list import committing_segments
 from segments.services.realtime.realtime_state import read_ideal
 from segments.store import paths
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from segments.clusters.embedded.realtime import committing, force_commit
+from segments.clusters.embedded.realtime.completion.commit_file import remove_left_uploads
+from segments.clusters.embedded.realtime.completion.completion_state import remove_left_machines
 from segments.clusters.embedded.realtime.lost_segments import forget_old_jobs
 from segments.clusters.embedded.realtime.pause import keep_paused
 from segments.clusters.embedded.realtime.replica_resets import reset_bad_replicas
@@ -28,8 +30,6 @@ from segments.names import REALTIME, TableName
 from segments.services.core.context import SYSTEM, Context
 from segments.services.engine.consumption import PauseChanged
 from segments.services.realtime import consumption, lag
-from segments.services.realtime.completion.commit_file import remove_left_uploads
-from segments.services.realtime.completion.completion_state import remove_left_machines
 from segments.services.realtime.consuming_segments import Ensured, ensure_consuming
 from segments.services.realtime.realtime_state import observe_realtime
 from segments.services.replacement.lineage_record import table_not_found

@@ -9,6 +9,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from segments.clusters.embedded.instances.server_calls import ask_server
+from segments.clusters.embedded.realtime.completion.commit_file import CommitFile
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.segments import segment_metadata
 from segments.domain.segments.ideal_state import ONLINE
@@ -17,7 +18,6 @@ from segments.errors import PinotAdminError, StateConflict
 from segments.metrics import consumption as metrics
 from segments.names import TableName
 from segments.services.core.context import Context
-from segments.services.realtime.completion.commit_file import CommitFile
 from segments.services.realtime.realtime_state import read_ideal
 from segments.services.segments.last_copies import is_on_servers_only
 from segments.services.segments.segments import cached_records, read_records

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from segments.clusters.embedded.realtime.completion.commit_end import end_writes
+from segments.clusters.embedded.realtime.completion.commit_start import read_ideal, successor_writes, table_of_successor
+from segments.clusters.embedded.realtime.completion.completion_state import Observed, end_write, removal
 from segments.domain.realtime import flush_threshold
 from segments.domain.realtime.commit.end import Built, check_built
 from segments.domain.realtime.commit.fields import FLUSH_ROWS
@@ -16,9 +19,6 @@ from segments.names import TableName
 from segments.segmentfile.format.crc import NO_CRC
 from segments.segmentfile.format.info import SegmentInfo
 from segments.services.core.context import Context
-from segments.services.realtime.completion.commit_end import end_writes
-from segments.services.realtime.completion.commit_start import read_ideal, successor_writes, table_of_successor
-from segments.services.realtime.completion.completion_state import Observed, end_write, removal
 from segments.services.segments.segment_reset import send_resets
 from segments.store import paths
 from segments.store.base import Replace, Write

@@ -15,6 +15,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from segments.clusters.embedded.realtime.completion.commit_file import CommitFile, ForeignLocation, finish_left
+from segments.clusters.embedded.realtime.completion.commit_start import is_crowded, start_writes
+from segments.clusters.embedded.realtime.completion.completion_actions import (
+    built_of,
+    commit_writes,
+    is_same_content,
+    lower_limit_writes,
+    restart_replicas,
+    stop_writes,
+)
+from segments.clusters.embedded.realtime.completion.completion_state import (
+    Observed,
+    absent_replicas,
+    current_machine,
+    machine_writes,
+    observe,
+    remember,
+)
 from segments.domain.realtime import completion
 from segments.domain.realtime.commit.end import Built
 from segments.domain.realtime.commit.plan import Commit
@@ -26,24 +44,6 @@ from segments.errors import InvalidInput, PinotAdminError, Rejected, StateConfli
 from segments.names import REALTIME, TableName
 from segments.services.core.context import Context
 from segments.services.engine.commits import FAILED, Received
-from segments.services.realtime.completion.commit_file import CommitFile, ForeignLocation, finish_left
-from segments.services.realtime.completion.commit_start import is_crowded, start_writes
-from segments.services.realtime.completion.completion_actions import (
-    built_of,
-    commit_writes,
-    is_same_content,
-    lower_limit_writes,
-    restart_replicas,
-    stop_writes,
-)
-from segments.services.realtime.completion.completion_state import (
-    Observed,
-    absent_replicas,
-    current_machine,
-    machine_writes,
-    observe,
-    remember,
-)
 from segments.services.segments.upload_files import temporary_path
 from segments.services.tables.table_record import read_table_config
 from segments.store.base import Write

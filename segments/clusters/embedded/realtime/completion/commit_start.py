@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from typing import Final
 
+from segments.clusters.embedded.realtime.completion.committing_list import listed_segments, listing_writes
+from segments.clusters.embedded.realtime.completion.completion_state import Observed, machine_writes, round_write
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime import flush_threshold
 from segments.domain.realtime.commit.start import CommitStart, RealtimeTable, start_commit
@@ -18,8 +20,6 @@ from segments.domain.segments.segment_metadata import COMMITTING, DONE
 from segments.domain.tables.keyed_tables import is_keyed
 from segments.errors import StateConflict
 from segments.services.core.context import Context
-from segments.services.realtime.completion.committing_list import listed_segments, listing_writes
-from segments.services.realtime.completion.completion_state import Observed, machine_writes, round_write
 from segments.services.realtime.realtime_servers import tenant_servers
 from segments.store import paths
 from segments.store.base import Create, Replace, Versioned, Write

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from segments.clusters.embedded.realtime.completion.committing_list import unlisting_writes
 from segments.domain.realtime.commit.end import Built, end_commit
 from segments.domain.segments import segment_metadata
 from segments.errors import StateConflict
 from segments.names import TableName
 from segments.services.core.context import Context
-from segments.services.realtime.completion.committing_list import unlisting_writes
 from segments.store import paths
 from segments.store.base import Delete, Replace, Versioned, Write
 

@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from segments.clusters.embedded.realtime.completion.commit_end import end_writes
+from segments.clusters.embedded.realtime.completion.commit_file import CommitFile
+from segments.clusters.embedded.realtime.completion.completion_actions import built_of
 from segments.domain.realtime.llc_name import LLCName
 from segments.domain.realtime.reingestion.rules import LOST_KEY, check_reingested
 from segments.domain.segments import segment_metadata
@@ -19,9 +22,6 @@ from segments.errors import InvalidInput, NotFound
 from segments.names import TableName
 from segments.segmentfile.format.info import SegmentInfo
 from segments.services.core.context import Context
-from segments.services.realtime.completion.commit_end import end_writes
-from segments.services.realtime.completion.commit_file import CommitFile
-from segments.services.realtime.completion.completion_actions import built_of
 from segments.services.segments.segment_reset import send_resets
 from segments.store import paths
 from segments.store.base import Versioned, Write
