@@ -78,7 +78,7 @@ class Spread(World):
 
     def newest(self) -> Job | None:
         """The newest rebalance."""
-        from segments.clusters.embedded.rebalance.jobs import read_jobs  # the record, whatever the pages say of it
+        from segments.services.rebalance.job_records import read_jobs  # the record, whatever the pages say of it
 
         return read_jobs(self.ctx, TABLE).newest
 

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from segments.clusters.embedded.rebalance.jobs import advance, ask_to_commit, read_jobs
+from segments.clusters.embedded.rebalance.jobs import advance, ask_to_commit
 from segments.dataplane.broker import Broker
 from segments.domain.realtime.realtime_assignment import in_order, servers_of_partition
 from segments.domain.rebalance.job import Status
 from segments.domain.rebalance.options import Options
 from segments.names import REALTIME, TableName
+from segments.services.rebalance.job_records import read_jobs
 from segments.store import paths
 from tests.dataplane.consuming.keyed_world import KeyedWorld
 from tests.dataplane.consuming_world import RT, instance, rows_of

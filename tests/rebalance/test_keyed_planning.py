@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from segments.clusters.embedded.rebalance import keeping
-from segments.clusters.embedded.rebalance.jobs import advance, read_jobs
+from segments.clusters.embedded.rebalance.jobs import advance
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.llc_name import parse_llc_name, partition_stem
 from segments.domain.rebalance.job import Job, Jobs, Size, Status, Who, jobs_of
@@ -19,6 +19,7 @@ from segments.domain.rebalance.target import Placement, moves, targets
 from segments.domain.segments.ideal_state import external_view, with_rows
 from segments.errors import PinotAdminError, StateConflict
 from segments.services.rebalance import rebalance
+from segments.services.rebalance.job_records import read_jobs
 from segments.services.tables import schemas
 from segments.store import paths
 from segments.store.base import Store

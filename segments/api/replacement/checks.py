@@ -9,12 +9,11 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from segments.api.base import ApiView, json_body, text_param
+from segments.api.base import ApiView, json_body
+from segments.api.table_of_path import table_or_offline
 from segments.errors import NotFound
-from segments.names import OFFLINE, TableName, split_table_name
 from segments.services.replacement.checks.check_settings import read_check_document, write_check_document
 from segments.services.replacement.checks.snapshot_checks import read_checks, run_checks
-from segments.services.tables import tables
 
 
 class TableChecks(ApiView):
@@ -26,14 +25,14 @@ class TableChecks(ApiView):
 
     def get(self, request: Request, table: str) -> Response:
         """``{"checks": [...], "timeoutMs": n}``; an empty list when there are none."""
-        return Response(read_check_document(self.ctx, _table(self, request, table)))
+        return Response(read_check_document(self.ctx, table_or_offline(self, request, table)))
 
     def put(self, request: Request, table: str) -> Response:
         """Make the body the table's checks; an empty list removes them. 400 names the field that is wrong, then nothing
         changes.
         """
         return Response(
-            write_check_document(self.ctx, _table(self, request, table), json_body(request), actor=self.actor)
+            write_check_document(self.ctx, table_or_offline(self, request, table), json_body(request), actor=self.actor)
         )
 
 
@@ -45,7 +44,7 @@ class EntryChecks(ApiView):
 
     def get(self, request: Request, table: str, entry: str) -> Response:
         """Status, and per check the measured and the allowed value. 404 when they never ran for this entry."""
-        found = _table(self, request, table)
+        found = table_or_offline(self, request, table)
         report = read_checks(self.ctx, found, entry)
         if report is None:
             raise NotFound(
@@ -57,10 +56,4 @@ class EntryChecks(ApiView):
 
     def post(self, request: Request, table: str, entry: str) -> Response:
         """Run them now on the entry's segments, which have to be online; nothing switches. 409 for a reverted entry."""
-        return Response(run_checks(self.ctx, _table(self, request, table), entry, actor=self.actor).to_json())
-
-
-def _table(view: ApiView, request: Request, table: str) -> TableName:
-    """The table; a raw name without ``type`` means OFFLINE."""
-    kind = text_param(request, "type") or (None if split_table_name(table)[1] else OFFLINE)
-    return tables.one_table(view.ctx, table, kind)
+        return Response(run_checks(self.ctx, table_or_offline(self, request, table), entry, actor=self.actor).to_json())

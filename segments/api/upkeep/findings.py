@@ -9,12 +9,12 @@ from django.utils.dateparse import parse_datetime
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from segments.api.base import ApiView, bool_param, text_param
+from segments.api.base import ApiView, bool_param
 from segments.api.bodies import AssignBody, SnoozeBody, read_body
+from segments.api.table_of_path import table_or_offline
 from segments.domain.tables.table_config import parse_period
 from segments.errors import InvalidInput
-from segments.names import OFFLINE, TableName, shown, split_table_name
-from segments.services.tables import tables
+from segments.names import shown
 from segments.services.upkeep import inbox, snooze
 from segments.services.upkeep.finding_fixes import find_finding, findings_json, fix, fix_json, plan_fix
 
@@ -30,7 +30,7 @@ class TableFindings(ApiView):
         """Open ones, errors first, each with its snooze and whether it can be fixed from here; with ``closed=true``
         those that are gone. A raw name without ``type`` means OFFLINE.
         """
-        found = _table(self, request, table)
+        found = table_or_offline(self, request, table)
         listed = findings_json(self.ctx, found, closed=bool_param(request, "closed"))
         return Response({"table": found.typed, "findings": listed})
 
@@ -46,7 +46,7 @@ class FixFinding(ApiView):
         """``dryRun`` (default true) names each write and changes nothing; ``whyNot`` says why nothing can be done. With
         ``dryRun=false`` it is done: ``sentences`` says what. 409 when there is nothing that can be done now.
         """
-        found = _table(self, request, table)
+        found = table_or_offline(self, request, table)
         row = find_finding(self.ctx, found, finding)
         if bool_param(request, "dryRun", default=True):
             return Response({"dryRun": True, **fix_json(plan_fix(self.ctx, found, row))})
@@ -63,7 +63,7 @@ class AssignFinding(ApiView):
 
     def post(self, request: Request, table: str, finding: int) -> Response:
         """Body: ``{"person": "ann"}``; an empty name: nobody does. 400 when nobody of that name may read the table."""
-        found, body = _table(self, request, table), read_body(request, AssignBody)
+        found, body = table_or_offline(self, request, table), read_body(request, AssignBody)
         inbox.assign(self.ctx, find_finding(self.ctx, found, finding), body.person, actor=self.actor)
         return Response({"assignee": body.person})
 
@@ -80,14 +80,14 @@ class SnoozeFinding(ApiView):
         """Body: ``{"period": "8h"}`` or ``{"until": "2030-01-01T08:00:00Z"}``, at most 90 days. A reason is required
         (``X-Reason`` or ``reason``).
         """
-        found, body = _table(self, request, table), read_body(request, SnoozeBody)
+        found, body = table_or_offline(self, request, table), read_body(request, SnoozeBody)
         row = find_finding(self.ctx, found, finding)
         held = snooze.snooze(self.ctx, row, _end(body), actor=self.actor)
         return Response({"until": held.until.isoformat(), "actor": held.actor, "reason": held.reason})
 
     def delete(self, request: Request, table: str, finding: int) -> Response:
         """End the snooze now. 404 when the finding has none."""
-        found = _table(self, request, table)
+        found = table_or_offline(self, request, table)
         snooze.lift(self.ctx, find_finding(self.ctx, found, finding), actor=self.actor)
         return Response({"status": f"Finding {finding} is not snoozed any more."})
 
@@ -114,9 +114,3 @@ def _end(body: SnoozeBody) -> datetime:
             f"'{shown(body.until or '')}' is no time.", remedy="Write it as 2030-01-01T08:00:00Z.", field="until"
         )
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
-
-
-def _table(view: ApiView, request: Request, table: str) -> TableName:
-    """The table; a raw name without ``type`` means OFFLINE."""
-    kind = text_param(request, "type") or (None if split_table_name(table)[1] else OFFLINE)
-    return tables.one_table(view.ctx, table, kind)

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from segments.clusters.pinot.calls import controller, lacks, quoted, read_object, refusals_translated, require
 from segments.clusters.pinot.changes import Request, send_change
 from segments.domain.pinot import version as pinot_version
 from segments.domain.rebalance.answers import BALANCED, Check, Plan, Progress, Result, plan_of, progress_of
 from segments.domain.rebalance.data_loss import risks
-from segments.domain.rebalance.job import Job, Jobs, Size, Status, Who, jobs_of
+from segments.domain.rebalance.job import Job, Jobs, Size, Status, Who
 from segments.domain.rebalance.options import STALLED_MS, Options
 from segments.domain.rebalance.target import Placement, Row
 from segments.domain.segments.ideal_state import serving
 from segments.errors import NotFound, StateConflict
-from segments.names import TableName, split_table_name
+from segments.names import TableName
 from segments.services.core.context import Actor, Context
+from segments.services.rebalance.job_records import RECORDS, find_job, read_jobs
 from segments.services.segments.segments import read_records
 from segments.store import paths
-from segments.store.records.document import Documents
-
-RECORDS: Final[Documents[Jobs]] = Documents(
-    "rebalances", "The rebalances of table '{}'", lambda jobs: jobs.table, lambda jobs: jobs.to_json(), jobs_of
-)
 
 
 def preview(ctx: Context, table: TableName, options: Options, *, has_checks: bool) -> Result:
@@ -60,7 +56,7 @@ def start(ctx: Context, table: TableName, options: Options, actor: Actor) -> Res
 
 def status(ctx: Context, job_id: str) -> Progress:
     """What Pinot says of the job, or where its version keeps none, how much of the table is not where it should be."""
-    table, job = _find(ctx, job_id)
+    table, job = find_job(ctx, job_id) or (None, None)
     if job is not None and not job.is_open:
         return progress_of(job, 0, ctx.clock())
     if lacks(ctx, pinot_version.REBALANCE_STATUS):
@@ -78,7 +74,7 @@ def status(ctx: Context, job_id: str) -> Progress:
 
 def newest(ctx: Context, table: TableName) -> Progress | None:
     """The newest rebalance that was begun through us."""
-    job = _read(ctx, table).newest
+    job = read_jobs(ctx, table).newest
     return status(ctx, job.id) if job is not None else None
 
 
@@ -213,20 +209,8 @@ def _job(ctx: Context, table: TableName, options: Options, actor: Actor, result:
     return job if result.status is Status.IN_PROGRESS else job.finished(result.status, result.description, now)
 
 
-def _read(ctx: Context, table: TableName) -> Jobs:
-    return RECORDS.read(ctx.store, paths.rebalances(table.typed)) or Jobs(table.typed)
-
-
 def _remember(ctx: Context, job: Job) -> None:
     RECORDS.change(ctx.store, paths.rebalances(job.table), lambda before: (before or Jobs(job.table)).having(job))
-
-
-def _find(ctx: Context, job_id: str) -> tuple[TableName | None, Job | None]:
-    for name in ctx.store.children(paths.REBALANCES):
-        raw, kind = split_table_name(name)
-        if kind is not None and (job := _read(ctx, TableName(raw, kind)).find(job_id)) is not None:
-            return TableName(raw, kind), job
-    return None, None
 
 
 def _compared(ctx: Context, table: TableName, job: Job) -> Progress:

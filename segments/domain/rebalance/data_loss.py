@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from segments.domain.segments.segment_metadata import COMMITTING, DONE, SegmentMetadata
+from segments.domain.segments.segment_metadata import COMMITTING, SegmentMetadata
 
 
 def risk_of(metadata: SegmentMetadata, *, may_repair: bool) -> str:
@@ -14,7 +14,7 @@ def risk_of(metadata: SegmentMetadata, *, may_repair: bool) -> str:
 
     ``may_repair``: can a segment whose commit did not end be read from its stream again? Then nothing is lost.
     """
-    if metadata.status == DONE and metadata.download_url == "":
+    if metadata.is_on_servers_only:
         return "as the download URL is empty"
     if metadata.status == COMMITTING and not may_repair:
         return "as it is in COMMITTING state and may not be read from its stream again"

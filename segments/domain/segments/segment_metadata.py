@@ -92,6 +92,11 @@ class SegmentMetadata:
         """IN_PROGRESS, COMMITTING, DONE or UPLOADED (the default)."""
         return self.fields.get("segment.realtime.status", UPLOADED)
 
+    @property
+    def is_on_servers_only(self) -> bool:
+        """Is it committed, and has the deep store no file of it?"""
+        return self.status == DONE and self.download_url == ""
+
     def _time(self, key: str) -> int | None:
         value, unit = self._long(key), self.fields.get("segment.time.unit", "MILLISECONDS")
         if value is None or value <= 0 or unit not in MILLIS:

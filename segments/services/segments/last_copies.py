@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from segments.domain.segments.segment_metadata import DONE, SegmentMetadata
+from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.errors import InvalidInput
 from segments.names import REALTIME, TableName
 from segments.services.core import audit
@@ -29,7 +29,7 @@ def lonely(ctx: Context, table: TableName, segments: Collection[str]) -> dict[st
     """As ``only_on_servers``, with their records."""
     if table.type != REALTIME or not segments:
         return {}
-    found = {s: m for s, m in read_records(ctx, table, sorted(segments)).items() if is_on_servers_only(m)}
+    found = {s: m for s, m in read_records(ctx, table, sorted(segments)).items() if m.is_on_servers_only}
     held = _held(ctx, table, found) if found else set()
     return {s: m for s, m in found.items() if s in held}
 
@@ -43,11 +43,6 @@ def _held(ctx: Context, table: TableName, segments: Collection[str]) -> set[str]
     live, configs = live_instances(ctx.store), instance_configs(ctx.store)
     idle = {i for i, config in configs.items() if _ADMIN_PORT not in config.simple and i not in live}
     return {s for s in segments if not rows.get(s) or not idle.issuperset(rows[s])}
-
-
-def is_on_servers_only(metadata: SegmentMetadata) -> bool:
-    """Is it committed, and has the deep store no file of it?"""
-    return metadata.status == DONE and metadata.download_url == ""
 
 
 def upload_segments(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
@@ -24,6 +25,13 @@ def tests_with(suite: ModuleType, fixture: str) -> dict[str, Any]:
     }
     assert found, f"no test of {suite.__name__} gets the fixture {fixture}"
     return found
+
+
+def without(found: Mapping[str, Any], left: Mapping[str, str]) -> dict[str, Any]:
+    """Those tests but for ``left``: {test: why it is for simulated clusters only}. A name of no test is a mistake."""
+    unknown = left.keys() - found.keys()
+    assert not unknown, f"left out, though there are no such tests: {sorted(unknown)}"
+    return {name: item for name, item in found.items() if name not in left}
 
 
 def _arguments(item: Any) -> set[str]:

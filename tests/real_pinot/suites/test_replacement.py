@@ -12,7 +12,13 @@ from tests.integration.running import Client, config_of, schema_of
 from tests.real_pinot.cluster import RealPinot
 from tests.real_pinot.suites import shared
 from tests.real_pinot.suites.connected import answering, answering_soon, connected, new_table
-from tests.services.replacement import test_replacement, test_rollback
+from tests.services.replacement import (
+    test_checks_before_switch,
+    test_explain,
+    test_replacement,
+    test_rollback,
+    test_snapshot_diff,
+)
 from tests.services.replacement.either_cluster import EitherCluster
 
 pytestmark = shared.MARKS
@@ -46,3 +52,5 @@ def cluster(request: pytest.FixtureRequest, pinot: RealPinot, tmp_path: Path) ->
 
 
 globals().update(shared.tests_with(test_replacement, "cluster") | shared.tests_with(test_rollback, "cluster"))
+for suite, fixture in ((test_checks_before_switch, "pushed"), (test_explain, "one"), (test_snapshot_diff, "replaced")):
+    globals().update(shared.tests_with(suite, "cluster") | shared.tests_with(suite, fixture))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from segments.clusters.embedded.rebalance.observed import RECORDS, Observed, observe
+from segments.clusters.embedded.rebalance.observed import Observed, observe
 from segments.clusters.embedded.rebalance.plan import Planned, make_plan
 from segments.domain.rebalance.answers import (
     BALANCED,
@@ -19,16 +19,16 @@ from segments.domain.rebalance.answers import (
     progress_of,
     result_of,
 )
-from segments.domain.rebalance.job import Job, Jobs, Status, Who
+from segments.domain.rebalance.job import Job, Status, Who
 from segments.domain.rebalance.options import Options
 from segments.domain.rebalance.step import Step, next_step, stopped, waiting_for
 from segments.errors import NotFound, StateConflict
 from segments.metrics import upkeep as metrics
-from segments.names import TableName, split_table_name
+from segments.names import TableName
 from segments.services.core.context import Actor, Context
 from segments.services.jobs.job_lock import sole_worker
 from segments.services.realtime.realtime_servers import send_force_commit
-from segments.store import paths
+from segments.services.rebalance.job_records import find_job, read_jobs
 from segments.store.base import Write
 from segments.store.update import update_transaction
 
@@ -156,23 +156,11 @@ def _write(ctx: Context, table: TableName, decide: Callable[[Job, Observed], Ste
     return result[0]
 
 
-def read_jobs(ctx: Context, table: TableName) -> Jobs:
-    """The table's rebalances on record."""
-    return RECORDS.read(ctx.store, paths.rebalances(table.typed)) or Jobs(table.typed)
-
-
-def tables_with_jobs(ctx: Context) -> list[TableName]:
-    """Tables that have any rebalance on record."""
-    pairs = [split_table_name(name) for name in ctx.store.children(paths.REBALANCES)]
-    return [TableName(raw, kind) for raw, kind in pairs if kind is not None]
-
-
 def status(ctx: Context, job_id: str) -> Progress:
     """How far the job is, read now."""
-    for table in tables_with_jobs(ctx):
-        job = read_jobs(ctx, table).find(job_id)
-        if job is not None:
-            return _progress(ctx, table, job)
+    found = find_job(ctx, job_id)
+    if found is not None:
+        return _progress(ctx, *found)
     raise NotFound(
         f"Failed to find controller job id: {job_id}", remedy="The last 10 rebalances of each table are kept."
     )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from segments.clusters.embedded.rebalance.jobs import advance, ask_to_commit, read_jobs, tables_with_jobs
+from segments.clusters.embedded.rebalance.jobs import advance, ask_to_commit
 from segments.domain.rebalance.job import Job
 from segments.names import TableName
 from segments.services.core.context import Context
+from segments.services.rebalance.job_records import read_jobs, tables_with_jobs
 
 log = logging.getLogger(__name__)
 

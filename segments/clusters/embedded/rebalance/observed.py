@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from segments.clusters.embedded.segments.segment_servers import segment_servers
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.pause import is_disabled
 from segments.domain.realtime.realtime_table import check_realtime
-from segments.domain.rebalance.job import Jobs, jobs_of
+from segments.domain.rebalance.job import Jobs
 from segments.domain.rebalance.target import Placement
 from segments.domain.segments.ideal_state import serving
 from segments.domain.tables.keyed_tables import is_keyed
@@ -20,13 +19,9 @@ from segments.errors import InvalidInput, NotFound, StateConflict
 from segments.names import REALTIME, TableName
 from segments.services.core.context import Context
 from segments.services.realtime.realtime_servers import tenant_servers
+from segments.services.rebalance.job_records import RECORDS
 from segments.store import paths
 from segments.store.base import Create, Replace, Versioned
-from segments.store.records.document import Documents
-
-RECORDS: Final[Documents[Jobs]] = Documents(
-    "rebalances", "The rebalances of table '{}'", lambda jobs: jobs.table, lambda jobs: jobs.to_json(), jobs_of
-)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from segments.metrics import consumption as metrics
 from segments.names import TableName
 from segments.services.core.context import Context
 from segments.services.realtime.realtime_state import read_ideal
-from segments.services.segments.last_copies import is_on_servers_only
 from segments.services.segments.segments import cached_records, read_records
 from segments.services.upkeep.segment_record_cache import CachedRecord
 from segments.store import paths
@@ -50,7 +49,7 @@ def missing_from_store(ctx: Context, table: TableName, cached: Mapping[str, Cach
 def upload_to_store(ctx: Context, table: TableName, segments: Collection[str], *, is_forced: bool) -> list[str]:
     """As ``SegmentEngine.upload_to_store``."""
     records = read_records(ctx, table, sorted(segments))
-    wanted = [s for s, m in records.items() if is_on_servers_only(m) or (is_forced and m.status == DONE)]
+    wanted = [s for s, m in records.items() if m.is_on_servers_only or (is_forced and m.status == DONE)]
     return [s for s in wanted if not try_upload(ctx, table, s, records[s])]
 
 

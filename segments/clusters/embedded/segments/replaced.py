@@ -27,7 +27,6 @@ from segments.names import TableName
 from segments.segmentfile.packed.tar import read_info_from_tar
 from segments.services.core.context import Actor, Context
 from segments.services.segments.archive import document_path, in_parallel, kept_path, owns_file
-from segments.services.segments.last_copies import is_on_servers_only
 from segments.services.segments.upload_files import staged_path
 from segments.store import paths
 
@@ -125,7 +124,7 @@ def _keep(ctx: Context, config: TableConfig, one: Replaced, actor: Actor, is_lan
 
 def _source(ctx: Context, table: TableName, old: SegmentMetadata, is_landed: bool) -> str | None:
     """Where the old file is, None: nowhere in our deep store. One that only servers have is copied there first."""
-    if is_on_servers_only(old) and (failure := try_upload(ctx, table, old.name, old)):
+    if old.is_on_servers_only and (failure := try_upload(ctx, table, old.name, old)):
         log.warning("Segment %s of %s is replaced and was only on servers: %s", old.name, table, failure)
     staged, place = staged_path(ctx, table, old.name, old.crc or 0), ctx.deep_store.segment_path(table.raw, old.name)
     if ctx.deep_store.size(staged) is not None:
