@@ -77,7 +77,7 @@ def plan_undo(lineage: Lineage, past: Mapping[str, KeptEntry], entry_id: str, id
     steps = _steps(known, target)
     done = [e for e in steps if is_undoable(e)]
     others = {i: e for i, e in known.items() if i not in attempts}
-    before = hiding({**others, **{e.id: replace(e, state=State.COMPLETED) for e in done}})
+    before = hiding({**others, **_completed_again(done)})
     hidden = lineage.hidden()
     visible = [s for s in ideal if s not in hidden]
     back = tuple(dict.fromkeys(s for e in done for s in e.segments_to if s not in before))
@@ -174,6 +174,14 @@ def _returned(target: str, back: Collection[str], visible: Collection[str]) -> l
         return []
     text = f"Segment '{there[0]}', which the rollback of entry '{target}' removed, exists again."
     return [StateConflict(text, remedy="Restore or push what is still missing.", entry=target, segments=there)]
+
+
+def _completed_again(done: Sequence[Entry]) -> dict[str, Entry]:
+    """All of one moment: a Pinot reverts them one after the other, newest first, so their times are in the wrong order,
+    and an older one would seem to bring back what a newer one replaced.
+    """
+    at_ms = max((e.timestamp_ms for e in done), default=0)
+    return {e.id: replace(e, state=State.COMPLETED, timestamp_ms=at_ms) for e in done}
 
 
 def _replaced_since(
