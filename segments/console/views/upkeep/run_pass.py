@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from segments.console.access import find_table
 from segments.console.operation import Operation, Outcome, Target
+from segments.console.presenters.clusters import cluster_frame
 from segments.names import resolve_table
 from segments.services.core.context import Actor
 from segments.services.upkeep import passes
@@ -30,7 +31,7 @@ def _to_run(target: Target, plain: Operation) -> Operation:
     task_field = forms.ChoiceField(
         label="Pass", choices=[(n, n) for n in sorted(passes.PASSES)], initial=task if task in passes.PASSES else None
     )
-    theirs = sorted(target.ctx.engine.offers.own_passes)
+    theirs = sorted(cluster_frame(target.request).offers.own_passes)
     notes = [f"{' and '.join(theirs)} are Pinot's own: its controllers run them, and their logs have what they did."]
     return replace(
         plain,
