@@ -17,7 +17,6 @@ from django.core.management import execute_from_command_line
 from pinotadmin.configuration import command as config_command
 from pinotadmin.version import VERSION
 from pinotadmin_client.commands.main import COMMAND_NAMES
-from pinotadmin_client.commands.main import run as run_client
 
 
 def run(argv: Sequence[str]) -> int:
@@ -29,9 +28,14 @@ def run(argv: Sequence[str]) -> int:
         return 0
     if first == "config":
         return config_command.run(argv[2:])
-    if first in COMMAND_NAMES and first != "load":  # `load` of Django's commands uses the running `up`
-        return run_client(argv[1:])
+    if first in COMMAND_NAMES:
+        return manage([argv[0], "client", *argv[1:]])
     return manage(argv)
+
+
+def main() -> int:
+    """The installed command."""
+    return run(sys.argv)
 
 
 def manage(argv: Sequence[str]) -> int:

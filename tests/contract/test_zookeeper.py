@@ -42,14 +42,13 @@ def store(own: ZooKeeperProcess, request: pytest.FixtureRequest) -> Iterator[Zoo
 def test_a_chroot_that_is_not_there_is_created(own: ZooKeeperProcess) -> None:
     ensure_chroot(f"{own.hosts}/tenants/ours", ZooKeeperLogin(), 20.0)
     first = ZooKeeperStore(f"{own.hosts}/tenants/ours", "c", connect_timeout=20.0)
-    first.apply([Create("/", b""), Create("/a", b"1")])
+    first.create("/a/deep", ZNRecord("a"))
     ensure_chroot(f"{own.hosts}/tenants/ours", ZooKeeperLogin(), 20.0)
     again = ZooKeeperStore(f"{own.hosts}/tenants/ours", "c", connect_timeout=20.0)
-    found = again.get("/a")
+    found = again.exists("/a/deep")
     for opened in (first, again):
         opened.close()
-    assert found is not None
-    assert found.data == b"1"
+    assert found == 0
 
 
 def counted(store: ZooKeeperStore) -> int:

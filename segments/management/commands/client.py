@@ -31,4 +31,5 @@ class Command(BaseCommand):
         """Exits with the command's status."""
         running = Path(settings.DATA_DIR) / "endpoints.json"
         found = str(running) if running.is_file() else ""
-        sys.exit(run([*self.command, *options["arguments"]], "manage.py client", credentials_file=found))
+        program = "manage.py client" if Path(sys.argv[0]).name == "manage.py" else "pinotadmin"
+        sys.exit(run([*self.command, *options["arguments"]], program, credentials_file=found))
