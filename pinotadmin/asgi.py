@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
@@ -16,6 +15,7 @@ django.setup(set_prefix=False)
 from pinotadmin.handler import ThreadedHandler  # noqa: E402  (needs Django set up)
 from segments import wiring  # noqa: E402  (needs Django set up)
 from segments.answer_headers import DATA_HEADERS  # noqa: E402  (needs Django set up)
+from segments.processes.interpreter import collect_seldom, take_short_turns  # noqa: E402  (needs Django set up)
 
 Message = MutableMapping[str, Any]
 _django = ThreadedHandler()
@@ -45,15 +45,6 @@ async def _say_alive(send: Callable[[Mapping[str, Any]], Awaitable[None]]) -> No
     await send({"type": "http.response.body", "body": b"OK"})
 
 
-def _collect_seldom() -> None:
-    """What is loaded by now stays: the garbage collector need not walk over it again and again, in the middle of
-    requests.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
-
-
 async def _lifespan(
     receive: Callable[[], Awaitable[Message]], send: Callable[[Mapping[str, Any]], Awaitable[None]]
 ) -> None:
@@ -65,7 +56,8 @@ async def _lifespan(
             except Exception as error:
                 await send({"type": "lifespan.startup.failed", "message": f"The broker could not start: {error}"})
                 raise
-            _collect_seldom()
+            take_short_turns()
+            collect_seldom()
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":
             await asyncio.to_thread(wiring.close)

@@ -15,10 +15,13 @@ SEGMENT_ROWS = 5_000
 
 @dataclass
 class Seen:
-    """Of each partition when which row was the newest visible one; how often one was seen that is older."""
+    """Of each partition when which row was the newest visible one; how often one was seen that is older; ``queries``:
+    seconds of each query that asked.
+    """
 
     times: dict[int, list[tuple[float, int]]] = field(default_factory=dict)
     backwards: int = 0
+    queries: list[float] = field(default_factory=list)
 
     def add(self, newest: Mapping[int, int], now: float) -> None:
         """What a query saw of all partitions."""
@@ -48,8 +51,10 @@ def watch(table: Table, quick: QuickSql, until: Callable[[], bool]) -> Seen:
     """Ask for the newest rows again and again."""
     seen = Seen()
     while not until():
+        began = time.perf_counter()
         newest = table.newest(quick)
         seen.add(newest, time.perf_counter())
+        seen.queries.append(time.perf_counter() - began)
         time.sleep(0.002)
     return seen
 
@@ -66,5 +71,6 @@ def figures(what: str, rival: str, seen: Seen) -> Sequence[str]:
         f"  stall of visible rows at {what}, {len(ends)} of them: {spread(ends)}   Pinot 1.5.1: {rival}",
         f"  the same in the middle of segments: {spread(middles)}",
         f"  from one change of the visible rows to the next, everywhere: {spread(every)}",
+        f"  the query that asks for them: {spread(seen.queries)}",
         f"  visible rows went back {seen.backwards} times",
     )

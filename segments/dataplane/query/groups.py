@@ -84,15 +84,11 @@ def _weighed(column: Any, masks: ManyMasks) -> float:
     """The sum of the rows that count, as those times one plus the others times zero; not finite when one of either is
     not.
     """
-    total, start, weights = 0.0, 0, np.empty(_BLOCK)
+    total, start, ones = 0.0, 0, masks.flags.view(np.uint8)
     with np.errstate(invalid="ignore", over="ignore"):
         for chunk in column.chunks:
             values = chunk.to_numpy()
-            for at in range(0, len(values), _BLOCK):
-                block = values[at : at + _BLOCK]
-                own = weights[: len(block)]
-                own[:] = masks.flags[start + at : start + at + len(block)]
-                total += float(np.dot(block, own))
+            total += float(np.einsum("i,i->", values, ones[start : start + len(values)]))
             start += len(values)
     return total
 

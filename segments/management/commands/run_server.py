@@ -17,6 +17,7 @@ from segments.errors import InvalidInput
 from segments.gateways.deep_store.no_deep_store import is_none, open_deep_store
 from segments.gateways.outgoing.fetch import FetchRules
 from segments.names import check_segment_name
+from segments.processes.interpreter import collect_seldom, take_short_turns
 from segments.services.access.server_people import ServerPeople
 
 #: Bytes and seconds of one segment from outside of the cluster; whole fetches, not silences.
@@ -50,7 +51,9 @@ class Command(BaseCommand):
         server = Server(
             wiring.store(), open_deep_store(settings.DEEP_STORE_URL, settings.DEEP_STORE_TIMEOUT_S), _settings(options)
         )
+        take_short_turns()
         server.start()
+        collect_seldom()
         stopped.wait()
         server.stop()
         wiring.close()
