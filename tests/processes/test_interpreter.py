@@ -1,4 +1,4 @@
-"""How processes that answer requests share their interpreter: threads that wait get it soon, garbage is sought seldom."""
+"""Processes that answer requests: threads that wait get the interpreter soon, and garbage is collected seldom."""
 
 from __future__ import annotations
 
