@@ -359,10 +359,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         store = HangingStore(Path(folder))
         installation = Installation(Path(folder) / "data", settings=store.settings if "hang" in given.works else {})
-        installation.start()
-        # The worker starts a Spark ahead of the first push, which keeps a core busy for a while.
-        time.sleep(given.settle)
         try:
+            installation.start()
+            # The worker starts a Spark ahead of the first push, which keeps a core busy for a while.
+            time.sleep(given.settle)
             feed: Feed = KafkaFeed(given.kafka) if given.kafka else RedisFeed(installation.endpoints["redis"])
             bench = Bench(installation, store, feed, given)
             print(f"realtime on {feed.kind} (median / p99)")
