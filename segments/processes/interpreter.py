@@ -8,7 +8,7 @@ from typing import Final
 
 #: Seconds for which a thread that computes keeps the interpreter while others wait for it; Python's own are 5 ms. A
 #: query passes from thread to thread some ten times on its way, and waits that long each time while a commit is built.
-_TURN_S: Final = 0.0005
+_TURN_S: Final = 0.001
 
 
 def take_short_turns() -> None:

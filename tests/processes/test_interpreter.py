@@ -20,9 +20,9 @@ def _as_before() -> Iterator[None]:
     gc.unfreeze()
 
 
-def test_a_thread_that_computes_gives_way_within_a_millisecond() -> None:
+def test_a_thread_that_computes_gives_way_within_two_milliseconds() -> None:
     take_short_turns()
-    assert sys.getswitchinterval() < 0.001
+    assert sys.getswitchinterval() < 0.002
 
 
 def test_what_is_loaded_by_then_is_walked_over_no_more() -> None:
