@@ -185,6 +185,7 @@ def _installation() -> Installation:
 def _limits() -> Limits:
     return Limits(
         entry_lease_s=float(settings.ENTRY_LEASE_S),
+        broker_back_s=float(settings.ZOOKEEPER_SESSION_S),
         # An installation that serves its own machine only may also read from there.
         fetch_from_loopback=serves_this_machine_only(),
         fetch_roots=tuple(settings.URI_PUSH_ROOTS),

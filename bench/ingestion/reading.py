@@ -11,7 +11,7 @@ import argparse
 import resource
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,14 +22,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
+from pyspark import cloudpickle
 
 from segments.domain.push.parts_by_size import USUAL_BYTES, files_to_cut, parts_by_size
-from segments.domain.push.push_plan import InputFile, Part
+from segments.domain.push.push_plan import InputFile, Part, Piece
 from segments.domain.push.reader_spec import ReaderSpec, from_json
 from segments.domain.segments.segment_names import make_rule
 from segments.gateways.input_files.source import ANYWHERE
 from segments.spark.build_part import BuildJob, try_build_part
-from segments.spark.reading.cuts import find_cuts
+from segments.spark.reading.cuts import Answer, Item, find_cuts
 
 _READER = ReaderSpec("csv").to_json()
 _SCHEMA = {
@@ -112,15 +113,37 @@ def _build(folder: Path, files: Sequence[InputFile], workers: int, target: int =
     with _processes(workers) as pool:
         began = time.monotonic()
         large = files_to_cut(files, "csv", target)
-        cuts = find_cuts(large, from_json(_READER), target, {}, lambda items, work: [work(i) for i in items])
+        cuts, examined = _cuts(pool, large, target)
         parts = parts_by_size(files, "csv", target, cuts=cuts)
         if len(parts) < 2 * workers:
             parts = parts_by_size(files, "csv", sum(f.size for f in files) // (2 * workers), cuts=cuts)
         found = list(pool.map(_one, [(job, part) for part in parts]))
         seconds = time.monotonic() - began
     assert all("failed" not in answer for answer, _, _ in found), found[0]
-    cpu = sum(spent for _, spent, _ in found)
+    cpu = examined + sum(spent for _, spent, _ in found)
     return Cost(seconds, cpu, sum(a["rows"] for a, _, _ in found), len(parts), max(peak for _, _, peak in found))
+
+
+def _cuts(pool: ProcessPoolExecutor, files: Sequence[InputFile], target: int) -> tuple[dict[str, list[Piece]], float]:
+    """Where these files may be cut, and seconds of the processor: windows are examined next to one another, as Spark's
+    tasks do.
+    """
+    spent = list[float]()
+
+    def run(items: Sequence[Item], work: Callable[[Item], Answer]) -> list[Answer]:
+        task = cloudpickle.dumps(work)
+        found = list(pool.map(_examined, [(task, item) for item in items]))
+        spent.extend(seconds for _, seconds in found)
+        return [answer for answer, _ in found]
+
+    return find_cuts(files, from_json(_READER), target, {}, run), sum(spent)
+
+
+def _examined(given: tuple[bytes, Item]) -> tuple[Answer, float]:
+    """The answer of a task that travelled, and seconds of the processor."""
+    before = time.process_time()
+    answer: Answer = cloudpickle.loads(given[0])(given[1])
+    return answer, time.process_time() - before
 
 
 def _one(item: tuple[BuildJob, Part]) -> tuple[dict[str, Any], float, int]:

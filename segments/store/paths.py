@@ -26,6 +26,8 @@ BROKER_RESOURCE = IDEAL_STATES + "/brokerResource"
 #: Ours, outside Pinot's layout: which lineage each broker serves, and deletions that are still to be done.
 ROUTING_ACKS = "/PINOTADMIN/ROUTING_ACKS"
 PENDING_DELETIONS = "/PINOTADMIN/PENDING_DELETIONS"
+#: Brokers that answer queries or did a moment ago: one that lost its session stays here until somebody waited for it.
+BROKERS = "/PINOTADMIN/BROKERS"
 #: Ephemeral: who writes the file of a segment right now.
 UPLOAD_LOCKS = "/PINOTADMIN/UPLOAD_LOCKS"
 #: What the checks of each replacement's new side found.
@@ -143,6 +145,11 @@ def routing_acks(table: str) -> str:
 def routing_ack(table: str, broker: str) -> str:
     """The lineage that this broker serves for the table."""
     return f"{ROUTING_ACKS}/{table}/{broker}"
+
+
+def broker(name: str) -> str:
+    """That this broker answers queries, whether it has a session or not."""
+    return f"{BROKERS}/{name}"
 
 
 def pending_deletions(table: str) -> str:

@@ -38,6 +38,7 @@ from segments.domain.tables.schema import Schema
 from segments.errors import PinotAdminError, Rejected, Unavailable
 from segments.gateways.servers import Servers
 from segments.store.base import Store
+from segments.store.records.brokers import note_broker, strike_off
 from segments.store.records.instances import Membership, join
 
 log = logging.getLogger(__name__)
@@ -111,13 +112,14 @@ class Broker:
         """Join and follow; returns when all tables' routings are there. Unavailable when ZooKeeper does not answer in
         time.
 
-        Watches first, then the announcement, then the reading: from the moment that services see this broker they wait
-        for its acknowledgement, and nothing that they wrote before can have been missed.
+        Watches first, then the note and the announcement, then the reading: from the moment that services see this
+        broker they wait for its acknowledgement, and nothing that they wrote before can have been missed.
         """
         _, host, port = self.broker_id.split("_", 1)[0], *self.broker_id.split("_", 1)[1].rsplit("_", 1)
         engine.warm_up_soon()
         self._follower.watch()
         self._store.on_session(self._on_session)
+        note_broker(self._store, self.broker_id)
         self._membership = join(self._store, self.broker_id, host, int(port), TAGS)
         self._acks.start()
         self._tables.start()
@@ -136,6 +138,7 @@ class Broker:
             self._acks.stop()
             self._acks.remove_all()
             self._tables.stop()
+            strike_off(self._store, self.broker_id)
         except PinotAdminError as error:
             log.warning("%s could not leave the cluster: %s", self.broker_id, error)
         self._fan_out.close()
@@ -332,8 +335,12 @@ class Broker:
         )
 
     def _on_session(self) -> None:
-        """The acknowledgements went with the old session: write them again."""
+        """The acknowledgements went with the old session, and so may the note have: write them again."""
         self._follower.acknowledge_all()
+        try:
+            note_broker(self._store, self.broker_id)
+        except PinotAdminError as error:
+            log.warning("%s could not be noted again; it is waited for while it is live: %s", self.broker_id, error)
 
 
 def _request(question: _Question, side: Side, schema: Schema) -> dict[str, Any]:

@@ -30,6 +30,8 @@ class Limits:
     replicas_online_s: float = 600.0
     #: End and revert: for live brokers to acknowledge the new lineage; then deletions are left to the next pass.
     broker_ack_s: float = 10.0
+    #: End and revert: for a broker that lost its session to come back; then it is struck off.
+    broker_back_s: float = 6.0
     #: A protected upload older than this is taken over.
     upload_lock_s: float = 600.0
     #: Files of deleted segments are kept this long unless the table or the call says otherwise (rule `a-way-back`).

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 from segments.domain.push.reader_spec import ReaderSpec
 from segments.spark.reading.text import Text
 
-_CHUNK: Final = 8 << 20
+#: Bytes that are examined at once: what is found in them stays in the cache of a core.
+_CHUNK: Final = 1 << 20
+#: Bytes in which the first line end is searched for before all of a chunk is.
+_NEAR: Final = 1 << 14
 _LINE, _RETURN = 10, 13
 
 
@@ -43,8 +46,10 @@ def scan_window(text: Text, reader: ReaderSpec, start: int, stop: int) -> Window
         data = np.frombuffer(chunk, np.uint8)
         quotes = marks.quotes(data)
         for case in (0, 1):
+            if not possible[case]:
+                continue  # the file does not begin so here, or it is cut by rows: nothing else of it counts
             opening = quotes[(count + case) % 2 :: 2]
-            possible[case] &= marks.can_open(data, opening, before[-1] if before else _LINE)
+            possible[case] = marks.can_open(data, opening, before[-1] if before else _LINE)
             if first[case] is None:
                 place = _first_record(data, quotes, count + case)
                 first[case] = None if place is None else at + place
@@ -69,9 +74,12 @@ def record_starts(windows: Sequence[Window]) -> list[int] | None:
 
 def _first_record(data: NDArray[np.uint8], quotes: NDArray[np.int64], flips: int) -> int | None:
     """The place after the first line end outside of quotes; ``flips``: quotes before, odd when it begins inside."""
-    ends = np.flatnonzero(data == _LINE)
-    outside = ends[(np.searchsorted(quotes, ends) + flips) % 2 == 0]
-    return int(outside[0]) + 1 if len(outside) else None
+    for size in (_NEAR, len(data)):
+        ends = np.flatnonzero(data[:size] == _LINE)
+        outside = ends[(np.searchsorted(quotes, ends) + flips) % 2 == 0]
+        if len(outside):
+            return int(outside[0]) + 1
+    return None
 
 
 class _Marks:
@@ -80,7 +88,8 @@ class _Marks:
     def __init__(self, reader: ReaderSpec) -> None:
         self._quote = ord(reader.quote) if reader.quote else None
         opens_after = [ord(reader.delimiter), _LINE, _RETURN]
-        self._opens_after: Any = np.array(opens_after if self._quote is None else [*opens_after, self._quote], np.uint8)
+        self._opens_after = np.zeros(256, np.bool_)
+        self._opens_after[opens_after if self._quote is None else [*opens_after, self._quote]] = True
 
     def quotes(self, data: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Where quotes stand."""
@@ -90,5 +99,7 @@ class _Marks:
         """Do all of these quotes stand where a value begins, or after another quote?"""
         if not len(opening):
             return True
-        previous = np.where(opening > 0, data[opening - 1], np.uint8(before))
-        return bool(np.isin(previous, self._opens_after).all())
+        previous = data[opening - 1]
+        if opening[0] == 0:
+            previous[0] = before
+        return bool(self._opens_after[previous].all())

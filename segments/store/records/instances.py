@@ -125,7 +125,7 @@ class Membership:
         pid, _, host = process.partition("@")
         if process == self._process:
             return True
-        return host == self._process.partition("@")[2] and pid.isdigit() and not _is_running(int(pid))
+        return host == self._process.partition("@")[2] and pid.isdigit() and not is_running(int(pid))
 
 
 def join(
@@ -254,7 +254,8 @@ def _number(text: str | None, default: int) -> int:
     return int(text) if text is not None and text.isdigit() else default
 
 
-def _is_running(pid: int) -> bool:
+def is_running(pid: int) -> bool:
+    """Is there such a process on this machine?"""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

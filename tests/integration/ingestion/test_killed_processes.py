@@ -91,8 +91,8 @@ def test_a_session_survives_a_killed_process_and_reads_nothing_twice_that_was_st
     for uri in staged:
         Path(uri).write_text("this file is not to be read again")
     poll(lambda: folder.is_done(session), 90, f"the session is over after the death of {which}")
+    assert client.counts(table) == folder.after, "a session is done when queries see its rows"
     installation.wait_healthy()
-    poll(lambda: client.counts(table) == folder.after, 20, "queries see the new rows")
     attempts = [f["attempts"] for f in poll(lambda: folder.files(session), 20, "its files are on record") or ()]
     assert len(attempts) == _FILES
     assert sum(attempts) <= _FILES + _AT_ONCE, "a batch at most is read again"

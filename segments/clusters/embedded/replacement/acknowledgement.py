@@ -1,32 +1,38 @@
 """Wait until live brokers serve a given lineage (rule `acknowledged-switch`): the switch is done when they say so, not
-when it was written.
+when it was written. A broker that lost its session a moment ago is waited for, too: it may still answer queries.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 
 from segments.clusters.embedded.connected_engine import connected
+from segments.errors import Conflict
 from segments.names import TableName
 from segments.services.core.context import Context
 from segments.store import paths
 from segments.store.base import Versioned
 from segments.store.change_signal import change_signal
+from segments.store.records.brokers import NotedBroker, lost_brokers, strike_off
+
+log = logging.getLogger(__name__)
 
 #: Seconds between two reads when no watch fired: a lost event delays an answer by no more than this.
 _POLL_S = 0.05
-#: After this many seconds the live brokers are listed again: one that died is not waited for.
+#: After this many seconds the brokers are listed again: one that died is not waited for.
 _RELIST_S = 0.25
 
 
 def wait_for_brokers(ctx: Context, table: TableName) -> list[str]:
-    """Wait until every live broker serves a lineage at least as new as the one that is there now.
+    """Wait until every broker that may answer queries serves a lineage at least as new as the one that is there now.
 
-    The broker of this process is asked itself, others by their acknowledgements. Returns the brokers that did not
-    within ``limits.broker_ack_s``; an empty list means that all queries from now on are right.
+    The broker of this process is asked itself, others by their acknowledgements. One without a session is waited for
+    for ``limits.broker_back_s``, and struck off then, or at once when its process is dead. Returns the brokers that did
+    not within ``limits.broker_ack_s``; an empty list means that all queries from now on are right.
     """
     began = ctx.timer.seconds()
-    brokers = _live_brokers(ctx)
+    brokers = _brokers(ctx, began)
     if not brokers:
         return []
     node = ctx.store.get(paths.lineage(table.typed))
@@ -47,13 +53,36 @@ def _wait_for_acks(
     signal, listed = change_signal(ctx.store, paths.ROUTING_ACKS), began
     while True:
         if ctx.timer.seconds() - listed > _RELIST_S:
-            brokers, listed = [b for b in _live_brokers(ctx) if b not in served], ctx.timer.seconds()
+            brokers, listed = [b for b in _brokers(ctx, began) if b not in served], ctx.timer.seconds()
         heard = signal.count
         acks = ctx.store.get_many(_acks(table, brokers))
         behind = [b for b, ack in zip(brokers, acks, strict=True) if _served(ack) < zxid]
         if not behind or ctx.timer.seconds() - began > ctx.limits.broker_ack_s:
             return behind
         signal.wait(heard, _POLL_S)
+
+
+def _brokers(ctx: Context, began: float) -> list[str]:
+    """The live brokers, and those whose session was lost not long ago; what is sure to answer no more is struck off."""
+    live = _live_brokers(ctx)
+    lost = lost_brokers(ctx.store, live)
+    is_over = ctx.timer.seconds() - began > ctx.limits.broker_back_s
+    for broker in (gone := [b for b in lost if is_over or b.is_dead]):
+        _strike_off(ctx, broker)
+    return [*live, *(b.broker for b in lost if b not in gone)]
+
+
+def _strike_off(ctx: Context, lost: NotedBroker) -> None:
+    if not lost.is_dead:
+        log.warning(
+            "Broker %s (%s) has had no session with ZooKeeper for %.0f s and is no longer waited for. If it runs, it "
+            "answers queries from what it knew until it is connected again.",
+            lost.broker, lost.process, ctx.limits.broker_back_s,
+        )  # fmt: skip
+    try:
+        strike_off(ctx.store, lost.broker, lost.version)
+    except Conflict:
+        return  # it is back
 
 
 def brokers_behind(ctx: Context, table: TableName) -> list[str]:
