@@ -11,7 +11,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -102,7 +102,8 @@ class Failed:
     """A part that could not be built, and which of its files is at fault: nothing was staged for it.
 
     ``line`` is the line of a text file, from 1, if it is known. ``is_changed``: the file is gone, or no longer the one
-    that was listed; another listing finds what is there now. ``report`` is what the part's input showed so far
+    that was listed; another listing finds what is there now. ``may_pass``: its store did not give it, and may the next
+    time. ``report`` is what the part's input showed so far
     (``PushReport``), {} when nothing was read. ``log``: what was raised below the error, and where; empty: nothing was.
     """
 
@@ -114,6 +115,7 @@ class Failed:
     is_changed: bool = False
     report: dict[str, Any] = field(default_factory=dict)
     log: str = ""
+    may_pass: bool = False
 
     def refusal(self) -> InvalidInput:
         """The same as an error."""
@@ -271,14 +273,16 @@ def stage(
 
 def try_build_part(job: BuildJob, part_body: Mapping[str, Any]) -> dict[str, Any]:
     """As ``build_part``, in plain values: of a ``Built``, or, under ``failed``, of a ``Failed``, so that Spark does not
-    try bad input again. Raises what another attempt may mend.
+    try bad input again. Raises what another attempt may mend; where files fail one by one, an input file that its store
+    does not give is such a failure, too, so that the others go on.
     """
     try:
         return asdict(build_part(job, part_body))
     except PinotAdminError as error:
-        if not error.permanent:
+        may_pass = not error.permanent
+        if may_pass and (job.file_error_rate is None or "file" not in error.data):
             raise
-        failed = _failure(part_from_json(part_body), error)
+        failed = replace(_failure(part_from_json(part_body), error), may_pass=may_pass)
     except _UNFORESEEN as error:
         part = part_from_json(part_body)
         what = " ".join(f"{type(error).__name__}: {error}".split())[:300]

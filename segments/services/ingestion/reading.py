@@ -15,6 +15,7 @@ from segments.domain.push.parts_by_size import USUAL_BYTES, files_to_cut, parts_
 from segments.domain.push.push_plan import InputFile, Part, Piece
 from segments.domain.segments.segment_names import session_rule
 from segments.domain.tables.secret_masks import mask
+from segments.gateways.input_files.source import input_source
 from segments.secret_texts import mask_text
 from segments.services.ingestion.held_session import HeldSession, with_files
 from segments.services.ingestion.manifest import Manifest
@@ -28,6 +29,8 @@ _SAVE_EVERY_S: Final = 2.0
 _LONGEST_ERROR: Final = 1000
 #: Failed files of a session whose task's log is kept: thousands fail for one reason.
 _LOGS: Final = 20
+#: How often a run reads a file that its store does not give, while it gives others.
+_TRIES: Final = 3
 
 Show = Callable[[list[FileRecord]], Mapping[str, str]]
 
@@ -44,6 +47,8 @@ class Reading:
         self._running: dict[str, FileRecord] = {}
         self._uris: dict[int, list[str]] = {}
         self._parts: dict[int, Built] = {}
+        self._refused: dict[str, int] = defaultdict(int)
+        self._not_given: list[Failed] = []
         self._logs = sum(1 for f in held.manifest.files if f.log)
 
     def read(self) -> None:
@@ -52,10 +57,18 @@ class Reading:
         while batch := self._next_batch():
             parts = self._plan(batch)
             self._know_running()
+            self._not_given.clear()
             try:
                 self._builder.build(self._job(), parts, self._on_built, self._on_failed)
             finally:
                 self._save(now=True)
+            if len(self._not_given) == len(parts):
+                self._check_store()
+
+    def _check_store(self) -> None:
+        """Of this batch the store gave nothing. Unavailable when it does not answer at all: no file is at fault."""
+        task = self._setup.task
+        input_source(input_access(self._held.ctx, self._held.table, task)).folder(task.input_dir)
 
     def _take_staged(self) -> None:
         """Parts that an earlier attempt of this run staged are not built again."""
@@ -172,15 +185,22 @@ class Reading:
         for one in failed:
             uris = self._uris.get(one.ordinal, [])
             at_fault = one.file if one.file in uris else None
+            if one.may_pass:
+                self._not_given.append(one)
             for file in [self._running.pop(uri) for uri in uris if uri in self._running]:
-                if at_fault in (None, file.uri):
+                if at_fault in (None, file.uri) and not self._is_read_again(file, one):
                     self._changed[file.uri] = self._failed(file, one)
                 else:
                     self._changed[file.uri] = replace(file, state=FileState.PENDING, ordinals=())
         self._save()
 
+    def _is_read_again(self, file: FileRecord, one: Failed) -> bool:
+        """Has this run another try for a file that its store did not give?"""
+        self._refused[file.uri] += one.may_pass
+        return one.may_pass and self._refused[file.uri] < _TRIES
+
     def _failed(self, file: FileRecord, one: Failed) -> FileRecord:
-        skips = self._setup.task.skip_unreadable and not one.is_changed and one.line is None
+        skips = self._setup.task.skip_unreadable and not one.is_changed and not one.may_pass and one.line is None
         state = FileState.SKIPPED if skips else FileState.FAILED
         error = mask_text(f"{one.error} {one.remedy}".strip())[:_LONGEST_ERROR]
         log = mask_text(one.log) if self._logs < _LOGS else ""
