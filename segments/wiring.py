@@ -1,6 +1,4 @@
-"""The composition root: builds stores, gateways, clock and services from settings, once per process;
-tests swap here.
-"""
+"""The composition root: builds stores, gateways, clock and services, once per process; tests swap here."""
 
 from __future__ import annotations
 
