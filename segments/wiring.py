@@ -30,7 +30,6 @@ from segments.domain.jobs.workers.state import PoolState
 from segments.errors import Unavailable
 from segments.gateways import streams
 from segments.gateways.celery_queue import CeleryQueue
-from segments.gateways.deep_store.no_deep_store import open_deep_store
 from segments.gateways.input_files.rules import InputRules, rules_of
 from segments.gateways.pinot import SqlBroker
 from segments.gateways.servers import HttpServers
@@ -46,6 +45,7 @@ from segments.services.alerts.delivery import Outgoing
 from segments.services.alerts.sources import Watched
 from segments.services.clusters import installation
 from segments.services.clusters.installation import Installation
+from segments.services.clusters.own_deep_store import own_deep_store, store_access
 from segments.services.core.context import Context, Limits
 from segments.services.engine import Offers
 from segments.services.engine.snapshots import ProfileReader
@@ -145,7 +145,7 @@ def context(cluster: str | None = None) -> Context:
         return Context(
             cluster=settings.CLUSTER_NAME,
             store=store(),
-            deep_store=open_deep_store(settings.DEEP_STORE_URL, settings.DEEP_STORE_TIMEOUT_S),
+            deep_store=own_deep_store(),
             clock=clock_ms,
             new_id=lambda: str(uuid.uuid4()),
             controller_url=own_url(),
@@ -171,6 +171,7 @@ def _installation() -> Installation:
         own_store=store,
         data_dir=settings.DATA_DIR,
         deep_store_url=settings.DEEP_STORE_URL,
+        store_access=store_access(),
         clock=clock_ms,
         new_id=lambda: str(uuid.uuid4()),
         limits=_limits(),

@@ -10,7 +10,7 @@ from django.db import connection
 from redis import Redis
 
 from segments import wiring
-from segments.gateways.deep_store.no_deep_store import is_none, open_deep_store
+from segments.services.clusters.own_deep_store import own_deep_store
 from segments.store.on_zookeeper.client import ZooKeeperStore
 
 _SECONDS: Final = 5.0
@@ -34,8 +34,7 @@ def _database() -> None:
 
 
 def _deep_store() -> None:
-    if not is_none(settings.DEEP_STORE_URL):
-        open_deep_store(settings.DEEP_STORE_URL)
+    own_deep_store()
 
 
 PARTS: Final[Mapping[str, Callable[[], None]]] = {

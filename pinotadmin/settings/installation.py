@@ -76,6 +76,10 @@ given.value("PINOTADMIN_SPARK_UI", "false", "opens Spark's UI, which asks for no
 DEEP_STORE_URL = given.text(
     "DEEP_STORE_URL", f"file://{DATA_DIR}/deepstore", "where segments are kept; none: on servers"
 )
+DEEP_STORE_ENDPOINT = given.text("DEEP_STORE_ENDPOINT", "", "https://host:port of an S3 or GCS of one's own")
+DEEP_STORE_REGION = given.text("DEEP_STORE_REGION", "", "region of the store; empty: what the machine has")
+DEEP_STORE_ACCESS_KEY = given.text("DEEP_STORE_ACCESS_KEY", "", "the store's login; empty: what the machine has")
+DEEP_STORE_SECRET_KEY = given.text("DEEP_STORE_SECRET_KEY", "", "the secret of that login", secret=True)
 #: Pinot's segment.store.root.dir. ``none``: servers do not reach it and upload through the web process.
 SEGMENT_STORE_URL = given.text(
     "PINOTADMIN_SEGMENT_STORE_URL", DEEP_STORE_URL, "where servers reach the deep store, when by another address"

@@ -24,6 +24,7 @@ from segments.processes.machine.ports import Ports
 from segments.processes.machine.valkey import redis_command
 from segments.processes.machine.zookeeper import zookeeper_command
 from segments.processes.probes import beat_probe, closing_probe, http_probe, redis_probe, zookeeper_probe
+from segments.secret_texts import mask_address
 from segments.store.on_zookeeper.closed_tree import close_server
 
 #: The folder of our packages: children run there.
@@ -272,7 +273,7 @@ class Planner:
             zookeeper_auth=self._environment.get("ZOOKEEPER_AUTH", self._zookeeper_auth),
             redis=self._environment["REDIS_URL"],
             cluster=self._cluster,
-            deep_store=self._environment["DEEP_STORE_URL"],
+            deep_store=mask_address(self._environment["DEEP_STORE_URL"]),
             authorization=self._credentials.authorization,
             servers=servers,
         )

@@ -28,6 +28,7 @@ from segments.domain.tables.datetime_format import MILLIS
 from segments.domain.tables.schema import Schema, parse_schema
 from segments.domain.tables.table_config import TableConfig, parse_table_config
 from segments.errors import InvalidInput, PinotAdminError, StateConflict
+from segments.gateways.deep_store.access import StoreAccess
 from segments.gateways.deep_store.deepstore import STAGING, DeepStore
 from segments.gateways.input_files.access import access_from_json
 from segments.gateways.input_files.source import InputSource, input_source
@@ -66,6 +67,13 @@ class BuildJob:
     file_error_rate: float | None = None
     #: What may be read as input, see ``FileAccess``.
     access: dict[str, Any] = field(default_factory=dict)
+    #: How the deep store is reached, see ``StoreAccess``.
+    store_access: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def deep_store(self) -> DeepStore:
+        """Where segments are staged."""
+        return DeepStore(self.deep_store_url, access=StoreAccess.from_json(self.store_access))
 
     @property
     def source(self) -> InputSource:
@@ -164,7 +172,7 @@ def build_part(job: BuildJob, part_body: Mapping[str, Any]) -> Built:
     name = segment_name(NameRule(**job.names), facts)
     with tempfile.TemporaryDirectory(prefix="push-") as folder:
         info = write_stored(stored, masks, schema, config, name, Path(folder), creation_time_ms=job.creation_ms)
-        return stage(DeepStore(job.deep_store_url), job.push_id, part.ordinal, info, Path(folder), seen.report())
+        return stage(job.deep_store, job.push_id, part.ordinal, info, Path(folder), seen.report())
 
 
 def read_notes(store: DeepStore, push_id: str) -> list[Built]:

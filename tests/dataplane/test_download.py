@@ -11,17 +11,19 @@ import pytest
 
 from segments.dataplane.server.held.cluster_files import ClusterFiles
 from segments.dataplane.server.held.download import Downloader
+from segments.dataplane.server.web_processes import WebProcesses
 from segments.errors import InvalidInput, Unavailable
 from segments.gateways.deep_store.deepstore import DeepStore
 from segments.gateways.outgoing.fetch import FetchRules
 from segments.gateways.signed_calls import CallSigner
+from segments.store.memory import MemoryStore
 
 CONTROLLER = "http://127.0.0.1:9"  # nobody listens there
 DATA = gzip.compress(b"a segment " * 1000)
 
 
 def downloader(store: DeepStore, elsewhere: FetchRules | None = None) -> Downloader:
-    return Downloader(store, ClusterFiles(CONTROLLER, CallSigner("secret")), elsewhere)
+    return Downloader(store, ClusterFiles(WebProcesses(MemoryStore(), [CONTROLLER]), CallSigner("secret")), elsewhere)
 
 
 @pytest.mark.parametrize("name", ["s0", "s0.tar.gz", "s0.bz2"])

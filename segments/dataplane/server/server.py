@@ -43,6 +43,7 @@ from segments.dataplane.server.segment_finder import SegmentFinder
 from segments.dataplane.server.segment_lives import SegmentLives
 from segments.dataplane.server.segment_loads import Loads
 from segments.dataplane.server.set_aside import Outbox
+from segments.dataplane.server.web_processes import WebProcesses
 from segments.domain.access.cluster_signature import address_of
 from segments.errors import PinotAdminError
 from segments.gateways.controller_protocol import Controller, HttpController
@@ -99,7 +100,7 @@ def _upload_root(deep_store: DeepStore, settings: ServerSettings) -> DeepStore |
     """Where this server uploads what it commits; None: it has no place."""
     if not (deep_store.exists and settings.segment_store_url):
         return None
-    return DeepStore(settings.segment_store_url, settings.deep_store_timeout_s)
+    return DeepStore(settings.segment_store_url, settings.deep_store_timeout_s, deep_store.access)
 
 
 class Server:
@@ -128,7 +129,7 @@ class Server:
         self._folders = folders = SegmentFolders(settings.data_dir)
         controllers = settings.controller_url.split(",")
         signer = CallSigner(settings.secret)
-        loader = self._loader(deep_store, cache, ClusterFiles(controllers[0], signer))
+        loader = self._loader(deep_store, cache, ClusterFiles(WebProcesses(store, controllers), signer))
         self.reporter = Reporter(store, self.instance, self.slots)
         self._http_controller = HttpController(controllers, signer, upload_s=settings.consuming.upload_s)
         reports = reports or HttpReports(controllers, signer)
@@ -173,7 +174,6 @@ class Server:
             controller,
             settings.consuming.upload_s,
             self._folders.workspace,
-            known_as=deep_store.url,
             lives=self._lives,
         )
         streams = StreamPool(

@@ -166,16 +166,17 @@ def store_address(text: str, rules: Rules) -> tuple[str, str]:
     """(address to open, its root) of a file in a store such as ``s3://bucket/prefix/file`` or ``file:///folder/file``.
 
     Options (``?endpoint_override=...``) and a login in the address say where and as whom a store is asked, so they are
-    the root's only. Raises InvalidInput.
+    the root's only; an address without them has the root's. Raises InvalidInput.
     """
     parts = split_url(text, rules.kind)
     place_of(parts._replace(netloc=""), text, rules.kind)
     for root in rules.roots:
         top = urlsplit(root)
-        is_store = (parts.scheme, parts.netloc.lower()) == (top.scheme, top.netloc.lower())
+        same = (top.netloc.lower(), top.netloc.lower().rpartition("@")[2] if top.scheme == "s3" else "")
+        is_store = parts.scheme == top.scheme and parts.netloc.lower() in same[: 2 if same[1] else 1]
         is_below = unquote(parts.path).startswith(unquote(top.path).rstrip("/") + "/")
         if is_store and is_below and parts.query in ("", top.query) and not parts.fragment:
-            return parts._replace(query=top.query).geturl(), root
+            return parts._replace(netloc=top.netloc, query=top.query).geturl(), root
     raise rules.refusal(text.partition("?")[0])
 
 

@@ -17,7 +17,8 @@ COMPLETED_STATUSES: Final = frozenset({DONE, UPLOADED})
 #: A time outside 1971-01-01..2071-01-01 (milliseconds) is no segment time.
 TIME_RANGE_MS: Final = (31_536_000_000, 3_187_296_000_000)
 
-_URL_KEYS = ("segment.download.url", "segment.offline.download.url", "segment.realtime.download.url")
+#: Where an address stands, the newest key first.
+URL_KEYS: Final = ("segment.download.url", "segment.offline.download.url", "segment.realtime.download.url")
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class SegmentMetadata:
     @property
     def download_url(self) -> str | None:
         """Where servers fetch it: None = never committed, "" = only peers have it; the newest key wins."""
-        return next((self.fields[k] for k in _URL_KEYS if k in self.fields), None)
+        return next((self.fields[k] for k in URL_KEYS if k in self.fields), None)
 
     @property
     def status(self) -> str:

@@ -16,11 +16,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import urlsplit
 
 import pyarrow.fs as pafs
 
+from segments.domain.segments.store_address import encode as encode
+from segments.domain.segments.store_address import is_path, path_of, without_options
 from segments.errors import InvalidInput, NotFound, Unavailable
+from segments.gateways.deep_store.access import StoreAccess, opened
 from segments.gateways.deep_store.bounded_files import CALL_S, BoundedFiles, BoundedStream
 
 DELETED = "Deleted_Segments"
@@ -46,21 +49,18 @@ class DeepStore:
     #: Is there one at all?
     exists = True
 
-    def __init__(self, url: str, timeout_s: float = CALL_S) -> None:
-        """``timeout_s``: seconds for one small call; what is slower is Unavailable."""
-        self.url = url.rstrip("/")
-        self._timeout_s = timeout_s
-        try:
-            file_system, self._root = pafs.FileSystem.from_uri(self.url)
-        except Exception as error:
-            raise InvalidInput(
-                f"Deep store '{url}' can not be opened: {error}.", remedy="Check DEEP_STORE_URL."
-            ) from error
+    def __init__(self, url: str, timeout_s: float = CALL_S, access: StoreAccess | None = None) -> None:
+        """``timeout_s``: seconds for one small call; what is slower is Unavailable. ``access``: endpoint, region and
+        login; what ``url`` says of them takes precedence, and stands in ``access`` from then on, never in ``url``.
+        """
+        self.url, self._timeout_s = without_options(url), timeout_s
+        self.access = (access or StoreAccess()).with_options_of(url)
+        file_system, self._root = opened(self.url, self.access)
         self._fs = BoundedFiles(file_system, self._root, timeout_s)
 
     def below(self, folder: str) -> DeepStore:
         """The folder of that name as a store of its own."""
-        return DeepStore(f"{self.url}/{folder}", self._timeout_s)
+        return DeepStore(f"{self.url}/{folder}", self._timeout_s, self.access)
 
     @property
     def local_root(self) -> Path | None:
@@ -86,15 +86,19 @@ class DeepStore:
         return self.segment_path(raw_table, segment)
 
     def uri(self, path: str) -> str:
-        """The full URL of a path."""
+        """The full URL of a path, without options and login: for others (a real Pinot) and to be shown."""
         return f"{self.url}/{path}"
 
     def path_of(self, uri: str) -> str | None:
-        """The path of a URL below this root, or None for a foreign URL or one that climbs out."""
+        """The path of an address as records hold it, or of a full one below this root; None for a foreign one and for
+        one that climbs out.
+        """
+        if (path := path_of(uri)) is not None:
+            return path
         if not uri.startswith(self.url + "/"):
             return None
         path = uri[len(self.url) + 1 :]
-        return None if ".." in unquote(path).split("/") else path
+        return path if is_path(path) else None
 
     def put(self, source: Path, path: str) -> int:
         """Copy a local file in; a reader never sees half of it. Returns its bytes."""
@@ -210,9 +214,3 @@ class DeepStore:
         if ".." in parts or path.startswith("/"):
             raise InvalidInput(f"'{path}' is no path below the deep store.")
         return f"{self._root.rstrip('/')}/{path}"
-
-
-def encode(name: str) -> str:
-    """A name as one path component (URL-encoded; '.' and '..' can not pass)."""
-    encoded = quote(name, safe="")
-    return encoded.replace(".", "%2E") if set(encoded) <= {"."} else encoded

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from segments.errors import NotFound, StateConflict
+from segments.gateways.deep_store.access import StoreAccess
 from segments.gateways.deep_store.bounded_files import CALL_S, BoundedStream
 from segments.gateways.deep_store.deepstore import DeepStore, StoredFile
 
@@ -17,9 +18,9 @@ NONE: Final = "none"
 REMEDY: Final = "Start the installation with a deep store (DEEP_STORE_URL, or up --deep-store)."
 
 
-def open_deep_store(url: str, timeout_s: float = CALL_S) -> DeepStore:
+def open_deep_store(url: str, timeout_s: float = CALL_S, access: StoreAccess | None = None) -> DeepStore:
     """The deep store of this address; ``none``: there is none. InvalidInput for one that can not be opened."""
-    return NoDeepStore() if is_none(url) else DeepStore(url, timeout_s)
+    return NoDeepStore() if is_none(url) else DeepStore(url, timeout_s, access)
 
 
 def is_none(url: str) -> bool:
@@ -33,7 +34,7 @@ class NoDeepStore(DeepStore):
     exists = False
 
     def __init__(self) -> None:
-        self.url = f"{NONE}:"
+        self.url, self.access = f"{NONE}:", StoreAccess()
 
     def below(self, folder: str) -> DeepStore:
         """There is none below either."""

@@ -14,11 +14,12 @@ from segments import wiring
 from segments.dataplane.server import Server, ServerSettings
 from segments.dataplane.server.consuming import ConsumingSettings
 from segments.errors import InvalidInput
-from segments.gateways.deep_store.no_deep_store import is_none, open_deep_store
+from segments.gateways.deep_store.no_deep_store import is_none
 from segments.gateways.outgoing.fetch import FetchRules
 from segments.names import check_segment_name
 from segments.processes.interpreter import collect_seldom, take_short_turns
 from segments.services.access.server_people import ServerPeople
+from segments.services.clusters.own_deep_store import own_deep_store
 
 #: Bytes and seconds of one segment from outside of the cluster; whole fetches, not silences.
 _LARGEST: Final = 100 << 30
@@ -48,9 +49,7 @@ class Command(BaseCommand):
         stopped = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopped.set())
-        server = Server(
-            wiring.store(), open_deep_store(settings.DEEP_STORE_URL, settings.DEEP_STORE_TIMEOUT_S), _settings(options)
-        )
+        server = Server(wiring.store(), own_deep_store(), _settings(options))
         take_short_turns()
         server.start()
         collect_seldom()

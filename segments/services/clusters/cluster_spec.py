@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from segments.errors import InvalidInput
 from segments.gateways.deep_store.deepstore import DeepStore
 from segments.models import Cluster
+from segments.secret_texts import mask_address
 from segments.services.clusters.cluster_secrets import ENV, FROM_FILE, STORED
 from segments.store.on_zookeeper.login import SASL
 
@@ -242,6 +243,12 @@ def _check_files(spec: ClusterSpec) -> None:
 
 
 def _check_deep_store(url: str) -> None:
+    if mask_address(url) != url:
+        raise _bad(
+            "deep_store_url",
+            "The address holds credentials",
+            "Leave them out, and set DEEP_STORE_ACCESS_KEY and DEEP_STORE_SECRET_KEY where pinotadmin runs.",
+        )
     try:
         DeepStore(url)
     except InvalidInput as error:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from segments.gateways.deep_store.access import StoreAccess
 from segments.gateways.input_files.rules import InputRules
 from segments.models import Cluster
 from segments.services.clusters.cluster_check import ClusterCheck
@@ -32,6 +33,8 @@ class Installation:
     queue: Callable[[str], TaskQueue]
     #: Where input files are read, and as whom.
     inputs: InputRules
+    #: How deep stores are reached whose addresses say nothing else.
+    store_access: StoreAccess = field(default_factory=StoreAccess)
 
 
 _installation: list[Callable[[], Installation]] = []

@@ -138,6 +138,7 @@ class Reading:
             held.session.start_ms,
             file_error_rate=rate,
             access=input_access(held.ctx, held.table, setup.task).to_json(),
+            store_access=held.ctx.deep_store.access.to_json(),
         )
 
     def _on_built(self, built: list[Built]) -> None:

@@ -235,6 +235,7 @@ class _Run:
             plan["fail_on_empty"],
             plan.get("error_rate", 0.0),
             access=self._access(),
+            store_access=self.ctx.deep_store.access.to_json(),
         )
         try:
             self.builder.build(job, still_to_build(self.parts, self.built), self.on_built, self.on_failed)

@@ -22,13 +22,13 @@ from segments.domain.segments import archive as documents
 from segments.domain.segments import segment_metadata
 from segments.domain.segments.archive import RECORDS, ArchivedSegment
 from segments.domain.segments.pending_deletion import Pending
-from segments.domain.segments.segment_metadata import COMPLETED_STATUSES, SegmentMetadata
+from segments.domain.segments.segment_metadata import COMPLETED_STATUSES
 from segments.domain.upkeep import retention as rules
 from segments.errors import PinotAdminError, RecordCorrupt
 from segments.gateways.deep_store.deepstore import DELETED, StoredFile, encode
 from segments.names import TableName
 from segments.services.core.context import Context
-from segments.services.segments.upload_files import download_url, staged_path
+from segments.services.segments.addresses import own_file, stored_paths
 
 log = logging.getLogger(__name__)
 
@@ -58,15 +58,6 @@ def kept_path(table: TableName, file: str) -> str:
 def document_path(table: TableName, file: str) -> str:
     """Where the rest of it is kept."""
     return f"{RECORDS}/{encode(table.raw)}/{file}"
-
-
-def owns_file(ctx: Context, table: TableName, meta: SegmentMetadata) -> bool:
-    """Is the segment's file the one at its place in our deep store (and not at a foreign address, or
-    only on servers)?
-    """
-    path = ctx.deep_store.segment_path(table.raw, meta.name)
-    url, own = meta.download_url or "", download_url(ctx, table, meta.name, meta.crc or 0)
-    return url in (own, ctx.deep_store.uri(path)) or url.endswith(f"/segments/{path}")
 
 
 def archive_segment(ctx: Context, table: TableName, item: Pending, record: ZNRecord | None, term: str | None) -> str:
@@ -124,10 +115,7 @@ def _is_of_another(ctx: Context, table: TableName, target: str, record: ZNRecord
 
 
 def _sources(ctx: Context, table: TableName, segment: str, record: ZNRecord | None) -> list[str]:
-    """Where the file may be: staged under the CRC on record while an upload was cut, else at its place."""
-    place = ctx.deep_store.segment_path(table.raw, segment)
-    crc = segment_metadata.from_record(record).crc if record else None
-    return [place] if crc is None else [staged_path(ctx, table, segment, crc), place]
+    return stored_paths(ctx, table, segment, segment_metadata.from_record(record) if record else None)
 
 
 def _document(
@@ -139,7 +127,7 @@ def _document(
     meta = segment_metadata.from_record(record) if record else None
     if meta is None or record is None or meta.status not in COMPLETED_STATUSES or meta.crc is None:
         return None
-    if size is None and (owns_file(ctx, table, meta) or not meta.download_url):
+    if size is None and (own_file(ctx, table, meta) or not meta.download_url):
         return None
     return ArchivedSegment(
         table=table.typed,

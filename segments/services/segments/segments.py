@@ -16,6 +16,7 @@ from segments.names import TableName
 from segments.secret_texts import mask_text
 from segments.services.core.context import Context
 from segments.services.replacement.lineage_record import observe
+from segments.services.segments.addresses import shown_address
 from segments.services.upkeep.segment_record_cache import CachedRecord
 from segments.store import paths
 
@@ -100,26 +101,30 @@ def read_segments(ctx: Context, table: TableName) -> list[SegmentMetadata]:
     return [segment_metadata.from_record(n.record) for n in nodes if n and n.record]
 
 
-def read_record(ctx: Context, tables: Iterable[TableName], segment: str) -> SegmentMetadata:
-    """The record of a segment in the first of these tables that has it. NotFound names both."""
+def read_record(ctx: Context, tables: Iterable[TableName], segment: str) -> tuple[TableName, SegmentMetadata]:
+    """The first of these tables that has the segment, and its record there. NotFound names both."""
     listed = list(tables)
     for table in listed:
         if found := read_records(ctx, table, [segment]).get(segment):
-            return found
+            return table, found
     raise NotFound(
         f"Segment '{segment}' does not exist in table '{listed[0].raw}'.",
         remedy="List them with GET /segments/{table}.",
     )
 
 
-def record_json(metadata: SegmentMetadata) -> dict[str, str]:
-    """Pinot's flat form: simple fields, plus ``custom.map`` as JSON text; what proves something in its address is
-    masked.
+def record_json(ctx: Context, table: TableName, metadata: SegmentMetadata) -> dict[str, str]:
+    """Pinot's flat form: simple fields, plus ``custom.map`` as JSON text. An address is where its file can be fetched
+    now; what proves something in it is masked.
     """
+
+    def shown(address: str) -> str:
+        return mask_text(shown_address(ctx, table, metadata, address))
+
     custom = {"custom.map": json.dumps(mask(dict(metadata.custom)))} if metadata.custom else {}
     return {
         **metadata.fields,
-        **{key: mask_text(text) for key, text in metadata.fields.items() if key.endswith(_URL)},
+        **{key: shown(text) for key, text in metadata.fields.items() if key.endswith(_URL)},
         **custom,
     }
 

@@ -1,4 +1,4 @@
-"""Where the files of segments come from and go to: which addresses may be read, and what stands in the record."""
+"""Where the files of segments come from: which addresses may be read, and what stands in the record then."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote
 
+from segments.domain.segments import store_address
 from segments.domain.segments.archive import RECORDS
 from segments.errors import Forbidden, NotFound, PayloadTooLarge
 from segments.gateways.deep_store.deepstore import DELETED, STAGING, encode
@@ -23,15 +24,6 @@ from segments.store import paths
 log = logging.getLogger(__name__)
 
 
-def download_url(ctx: Context, table: TableName, segment: str, crc: int) -> str:
-    """Where servers fetch a version of a segment of the deep store: through the controller when it is a local folder,
-    else directly.
-    """
-    if ctx.deep_store.local_root is None:
-        return ctx.deep_store.uri(ctx.deep_store.file_path(table.raw, segment, crc))
-    return f"{ctx.controller_url}/segments/{encode(table.raw)}/{encode(segment)}"
-
-
 def staged_path(ctx: Context, table: TableName, segment: str, crc: int) -> str:
     """Where the file waits until the record names ``crc``."""
     return ctx.deep_store.staged_path(table.raw, segment, crc)
@@ -42,17 +34,20 @@ def temporary_path(ctx: Context, raw_table: str, segment: str) -> str:
     return f"{ctx.deep_store.segment_path(raw_table, segment)}.tmp.{ctx.new_id()}"
 
 
-def checked_source(ctx: Context, table: TableName, segment: str, crc: int, uri: str) -> str:
+def checked_source(ctx: Context, table: TableName, uri: str) -> str:
     """The address to put on record for a metadata push. Raises InvalidInput or Forbidden for one that servers can not
     or may not read.
     """
     check_place(ctx, table, uri)
+    if own_path(ctx, table, uri) is None:
+        fetch.check_address(uri, fetch_rules(ctx))
+    return to_record(ctx, table, uri)
+
+
+def to_record(ctx: Context, table: TableName, uri: str) -> str:
+    """What stands in the record for an address that was pushed: a path in our deep store where it is one."""
     own = own_path(ctx, table, uri)
-    if own is not None:
-        is_place = own == ctx.deep_store.file_path(table.raw, segment, crc)
-        return download_url(ctx, table, segment, crc) if is_place else uri
-    fetch.check_address(uri, fetch_rules(ctx))
-    return uri
+    return store_address.recorded(own) if own is not None else store_address.to_record(uri)
 
 
 def check_place(ctx: Context, table: TableName, uri: str) -> None:

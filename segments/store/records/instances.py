@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import Conflict, OutcomeUnknown, PinotAdminError, StateConflict, Unavailable
@@ -20,6 +21,8 @@ log = logging.getLogger(__name__)
 
 _HELIX_VERSION = "2.0.1"
 _FOLDERS = ("MESSAGES", "CURRENTSTATES", "TASKCURRENTSTATES", "CUSTOMIZEDSTATES", "ERRORS", "STATUSUPDATES", "HISTORY")
+#: Before the names of brokers; each is a web process, which answers the cluster's other processes, too.
+BROKER_PREFIX: Final = "Broker_"
 #: Servers listen here unless their config says otherwise.
 DEFAULT_ADMIN_PORT = 8097
 
@@ -190,6 +193,12 @@ def instance_configs(store: Store) -> dict[str, InstanceConfig]:
         for name, node in zip(names, found, strict=True)
         if node is not None and node.record is not None
     }
+
+
+def web_url(config: InstanceConfig) -> str:
+    """``http://host:port`` of a web process, which is a broker of the cluster."""
+    host = f"[{config.host}]" if ":" in config.host else config.host
+    return f"http://{host}:{config.port}"
 
 
 def parse_config(record: ZNRecord) -> InstanceConfig:

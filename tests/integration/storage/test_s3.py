@@ -4,6 +4,7 @@ folder, a restore, a commit.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from tests.integration.ingestion.test_sessions import Folder, csv
 from tests.integration.running import DAY0, Client, Installation
 from tests.integration.test_push import finished, spec
 from tests.integration.test_realtime_basic import Table
-from tests.s3_server import S3Server, start_s3
+from tests.real_parts import free_port
+from tests.s3_server import KEYS, S3Server, start_s3
 from tests.waiting import poll
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
@@ -38,6 +40,7 @@ def test_pushes_rollbacks_sessions_restores_and_commits_work_on_an_s3_store(tmp_
         _delete_and_restore(client)
         _commit(installation, client, s3)
         assert not any((installation.folder / "deepstore").rglob("*"))
+        _move(installation, client, s3)
     finally:
         assert installation.stop() == 0
 
@@ -115,3 +118,27 @@ def _commit(installation: Installation, client: Client, s3: S3Server) -> None:
         assert found.startswith("s3://deep-store/segments/stream/")
         assert found.removeprefix("s3://") in s3.files_below("deep-store/segments/stream")
     table.exact()
+
+
+def _move(installation: Installation, client: Client, s3: S3Server) -> None:
+    """Another port, another spelling of the store, its endpoint and login as settings, and servers without their disks:
+    everything is found again.
+    """
+    counts = {table: client.counts(table) for table in ("pushed", "watched", "kept", "stream_REALTIME")}
+    before = installation.port
+    assert installation.stop() == 0
+    shutil.rmtree(installation.folder / "servers")
+    installation.port = str(free_port())
+    installation.settings = {
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "DEEP_STORE_URL": "s3://deep-store/segments/",
+        "DEEP_STORE_ENDPOINT": s3.url,
+        "DEEP_STORE_REGION": KEYS["AWS_REGION"],
+        "DEEP_STORE_ACCESS_KEY": KEYS["AWS_ACCESS_KEY_ID"],
+        "DEEP_STORE_SECRET_KEY": KEYS["AWS_SECRET_ACCESS_KEY"],
+    }
+    installation.start(120)
+    assert installation.port != before
+    moved = Client(installation.endpoints)
+    for table, rows in counts.items():
+        poll(lambda t=table, r=rows: moved.counts(t) == r, 60, f"{table} is whole again")

@@ -19,13 +19,17 @@ from segments import wiring
 from segments.api.urls import urlpatterns
 from segments.dataplane.server.held.cluster_files import ClusterFiles
 from segments.dataplane.server.held.download import Downloader
+from segments.dataplane.server.web_processes import WebProcesses
 from segments.domain.access.cluster_signature import ANSWER_HEADER, SEAL_HEADER
+from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.errors import InvalidInput, NotFound, Unavailable
 from segments.gateways.controller_protocol import NOT_SENT, HttpController, Report
 from segments.gateways.deep_store.deepstore import DeepStore
 from segments.gateways.signed_calls import CallSigner
 from segments.names import TableName
-from segments.services.segments.upload_files import download_url
+from segments.services.segments.addresses import recorded_address
+from segments.services.segments.segments import record_json
+from segments.store.memory import MemoryStore
 from tests.api.cluster import ApiCluster, served
 from tests.security.sizes.test_bodies import Web
 from tests.signed import Signed
@@ -183,13 +187,13 @@ def answer_from(url: str) -> str:
 def test_a_file_comes_from_the_controller_whole_or_not_at_all(web: str, tmp_path: Path, table: ApiCluster) -> None:
     content = bytes(range(256)) * 9000
     table.ctx.deep_store.write(table.ctx.deep_store.segment_path("t", "s 1"), content)
-    url, files = f"{web}/segments/t/s%201", ClusterFiles(web, CallSigner(SECRET))
-    assert files.from_controller(url, "t_OFFLINE", "s 1", tmp_path / "got") == len(content)
+    url, files = f"{web}/segments/t/s%201", files_of(web)
+    assert files.from_web(url, tmp_path / "got") == len(content)
     assert (tmp_path / "got").read_bytes() == content
     with pytest.raises(NotFound):
-        files.from_controller(f"{web}/segments/t/other", "t_OFFLINE", "other", tmp_path / "got")
+        files.from_web(f"{web}/segments/t/other", tmp_path / "got")
     with pytest.raises(Unavailable, match="answers 401"):
-        ClusterFiles(web, CallSigner("another secret")).from_controller(url, "t_OFFLINE", "s 1", tmp_path / "got")
+        files_of(web, "another secret").from_web(url, tmp_path / "got")
     plain = httpx.get(url, auth=("root", "a long enough secret"))
     assert (plain.content == content, SEAL_HEADER in plain.headers) == (True, False)
 
@@ -206,17 +210,17 @@ def test_a_file_of_somebody_else_is_not_kept(tmp_path: Path, headers: dict[str, 
     with fake((200, headers, body)) as (url, _):
         for fetch in (
             lambda files: files.from_peer(f"{url}/segments/t_OFFLINE/s?crc=1&compression=lz4", tmp_path / "got"),
-            lambda files: files.from_controller(f"{url}/segments/t/s", "t_OFFLINE", "s", tmp_path / "got"),
+            lambda files: files.from_web(f"{url}/segments/t/s", tmp_path / "got"),
         ):
             with pytest.raises(Unavailable, match="does not"):
-                fetch(ClusterFiles(url, CallSigner(SECRET)))
+                fetch(files_of(url))
             assert not (tmp_path / "got").exists()
 
 
 def test_a_signature_follows_no_redirect(tmp_path: Path) -> None:
     with fake((200, {}, b"")) as (elsewhere, asked), fake((302, {"Location": f"{elsewhere}/stolen"}, b"")) as (url, _):
         with pytest.raises(Unavailable, match="answers 302"):
-            ClusterFiles(url, CallSigner(SECRET)).from_peer(f"{url}/segments/t/s", tmp_path / "got")
+            files_of(url).from_peer(f"{url}/segments/t/s", tmp_path / "got")
         assert asked == []
 
 
@@ -241,18 +245,25 @@ def test_a_signature_follows_no_redirect(tmp_path: Path) -> None:
 def test_of_the_controller_nothing_is_asked_but_the_file_of_the_very_segment(tmp_path: Path, path: str) -> None:
     """The record's address is what a METADATA push gave."""
     with fake((200, {}, b"done")) as (url, asked):
-        downloader = Downloader(DeepStore(f"file://{tmp_path}/deepstore"), ClusterFiles(url, CallSigner(SECRET)))
+        downloader = Downloader(DeepStore(f"file://{tmp_path}/deepstore"), files_of(url))
         with pytest.raises(InvalidInput, match="not that of the file of segment 's'"):
             downloader.fetch(url + path, "t_OFFLINE", "s", 1, tmp_path / "got")
         assert asked == []
 
 
-def test_the_address_on_record_for_a_segment_of_ours_is_taken(web: str, tmp_path: Path, table: ApiCluster) -> None:
-    url = download_url(table.ctx, TableName("t", "OFFLINE"), "s", 1)
-    assert url.endswith("/segments/t/s")
+def test_the_address_on_record_for_a_segment_of_ours_is_asked_of_a_web_process(
+    web: str, tmp_path: Path, table: ApiCluster
+) -> None:
+    address = recorded_address(table.ctx, TableName("t", "OFFLINE"), "s", 1)
+    shown = record_json(table.ctx, TableName("t", "OFFLINE"), SegmentMetadata("s", {"segment.download.url": address}))
+    assert shown["segment.download.url"].endswith("/segments/t/s")
     with fake((404, {}, b"")) as (other, asked):
         with pytest.raises(NotFound):
-            ClusterFiles(other, CallSigner(SECRET)).from_controller(
-                f"{other}/segments/t/s", "t_OFFLINE", "s", tmp_path / "got"
+            Downloader(DeepStore(f"file://{tmp_path}/deepstore"), files_of(other)).fetch(
+                address, "t_OFFLINE", "s", 1, tmp_path / "got"
             )
         assert asked == ["/segments/t/s"]
+
+
+def files_of(web: str, secret: str = SECRET) -> ClusterFiles:
+    return ClusterFiles(WebProcesses(MemoryStore(), [web]), CallSigner(secret))

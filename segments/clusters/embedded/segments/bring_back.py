@@ -28,9 +28,9 @@ from segments.names import TableName
 from segments.services.core.context import Context
 from segments.services.replacement.lineage_record import Observed, observe
 from segments.services.segments import archive
-from segments.services.segments.archive import KeptFile, in_parallel, kept_path, owns_file
+from segments.services.segments.addresses import own_file, recorded_address
+from segments.services.segments.archive import KeptFile, in_parallel, kept_path
 from segments.services.segments.restore import Found, busy, obstacles
-from segments.services.segments.upload_files import download_url
 from segments.store import paths
 from segments.store.base import Check, Create, Replace, Write
 from segments.store.update import update_transaction
@@ -214,12 +214,11 @@ def _register(
 
 
 def _record_back(ctx: Context, table: TableName, kept: ArchivedSegment | None) -> ZNRecord:
-    """The record as it was; its address follows when the controller's has changed since."""
+    """The record as it was; with the address of the file where it lies now."""
     assert kept is not None  # only such were foreseen as possible
     meta = kept.metadata
-    url = download_url(ctx, table, kept.segment, meta.crc or 0)
-    is_other_place = ctx.deep_store.local_root is None or (meta.download_url or "").startswith("http")
-    is_moved = owns_file(ctx, table, meta) and meta.download_url != url and is_other_place
+    url = recorded_address(ctx, table, kept.segment, meta.crc or 0)
+    is_moved = own_file(ctx, table, meta) is not None and meta.download_url != url
     return meta.edited({"segment.download.url": url}).to_record() if is_moved else kept.record
 
 

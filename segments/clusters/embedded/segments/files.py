@@ -8,14 +8,13 @@ from segments.domain.segments import segment_metadata
 from segments.errors import NotFound
 from segments.names import OFFLINE, REALTIME, TableName
 from segments.services.core.context import Context
-from segments.services.segments.upload_files import staged_path
+from segments.services.segments.addresses import stored_paths
 from segments.store import paths
 
 
 def open_file(ctx: Context, raw_table: str, segment: str) -> tuple[int, BinaryIO]:
     """As ``SegmentEngine.open_file``."""
-    staged = [staged_path(ctx, TableName(raw_table, OFFLINE), segment, crc) for crc in _crcs(ctx, raw_table, segment)]
-    for path in [*staged, ctx.deep_store.segment_path(raw_table, segment)]:
+    for path in _paths(ctx, raw_table, segment):
         size = ctx.deep_store.size(path)
         if size is not None:
             return size, cast("BinaryIO", ctx.deep_store.open(path))
@@ -25,9 +24,11 @@ def open_file(ctx: Context, raw_table: str, segment: str) -> tuple[int, BinaryIO
     )
 
 
-def _crcs(ctx: Context, raw_table: str, segment: str) -> list[int]:
-    """CRCs on record for the segment: both halves of a hybrid table share the folder."""
+def _paths(ctx: Context, raw_table: str, segment: str) -> list[str]:
+    """Where it may be, the likeliest first: both halves of a hybrid table share the folder."""
     tables = (TableName(raw_table, OFFLINE), TableName(raw_table, REALTIME))
     nodes = ctx.store.get_many([paths.segment(t.typed, segment) for t in tables])
-    found = (segment_metadata.from_record(n.record).crc for n in nodes if n and n.record)
-    return [crc for crc in found if crc is not None]
+    records = [segment_metadata.from_record(n.record) if n and n.record else None for n in nodes]
+    found = [p for t, r in zip(tables, records, strict=True) if r for p in stored_paths(ctx, t, segment, r)]
+    place = ctx.deep_store.segment_path(raw_table, segment)
+    return [*dict.fromkeys(p for p in found if p != place), place]

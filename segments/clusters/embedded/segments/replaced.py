@@ -26,8 +26,8 @@ from segments.gateways.deep_store.deepstore import encode
 from segments.names import TableName
 from segments.segmentfile.packed.tar import read_info_from_tar
 from segments.services.core.context import Actor, Context
-from segments.services.segments.archive import document_path, in_parallel, kept_path, owns_file
-from segments.services.segments.upload_files import staged_path
+from segments.services.segments.addresses import own_file, stored_paths
+from segments.services.segments.archive import document_path, in_parallel, kept_path
 from segments.store import paths
 
 log = logging.getLogger(__name__)
@@ -126,16 +126,17 @@ def _source(ctx: Context, table: TableName, old: SegmentMetadata, is_landed: boo
     """Where the old file is, None: nowhere in our deep store. One that only servers have is copied there first."""
     if old.is_on_servers_only and (failure := try_upload(ctx, table, old.name, old)):
         log.warning("Segment %s of %s is replaced and was only on servers: %s", old.name, table, failure)
-    staged, place = staged_path(ctx, table, old.name, old.crc or 0), ctx.deep_store.segment_path(table.raw, old.name)
-    if ctx.deep_store.size(staged) is not None:
-        return staged
-    size = ctx.deep_store.size(place)
-    if size is None or (old.download_url and not owns_file(ctx, table, old)):
+    place = ctx.deep_store.segment_path(table.raw, old.name)
+    paths = stored_paths(ctx, table, old.name, old)
+    found = next((path for path in paths if path != place and ctx.deep_store.size(path) is not None), None)
+    if found is not None:
+        return found
+    if ctx.deep_store.size(place) is None or (old.download_url and not own_file(ctx, table, old)):
         return None
-    return place if not is_landed or _crc_of(ctx, place) == old.crc else None
+    return place if not is_landed or crc_of_file(ctx, place) == old.crc else None
 
 
-def _crc_of(ctx: Context, path: str) -> int | None:
+def crc_of_file(ctx: Context, path: str) -> int | None:
     """The CRC of the segment in a tar of the deep store; None for what is none."""
     try:
         if ctx.deep_store.local_root is not None:
@@ -149,4 +150,4 @@ def _crc_of(ctx: Context, path: str) -> int | None:
 
 def _is_elsewhere(ctx: Context, table: TableName, one: Replaced) -> bool:
     """Is the old file at a foreign address that the new one does not take?"""
-    return bool(one.old.download_url) and one.old.download_url != one.url and not owns_file(ctx, table, one.old)
+    return bool(one.old.download_url) and one.old.download_url != one.url and not own_file(ctx, table, one.old)

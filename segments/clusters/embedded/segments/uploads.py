@@ -20,13 +20,14 @@ from segments.segmentfile.format.info import SegmentInfo
 from segments.segmentfile.packed.tar import read_info_from_tar
 from segments.services.core.context import Context
 from segments.services.engine.segments import Upload
+from segments.services.segments.addresses import recorded_address
 from segments.services.segments.upload_files import (
     bring,
     checked_source,
-    download_url,
     own_path,
     scratch,
     staged_path,
+    to_record,
     verified_info,
 )
 from segments.services.segments.upload_options import MetadataPart, UploadResult, target_config
@@ -44,7 +45,8 @@ def upload_tar(ctx: Context, upload: Upload, tar: Path, uri: str = "") -> Upload
     """As ``SegmentEngine.upload_tar``; ``uri``: where servers fetch it, "": from the deep store."""
     info, table = verified_info(ctx, tar), upload.table
     config = target_config(ctx, table)
-    part = described(info, uri or download_url(ctx, table, info.name, info.crc), tar.stat().st_size)
+    address = to_record(ctx, table, uri) if uri else recorded_address(ctx, table, info.name, info.crc)
+    part = described(info, address, tar.stat().st_size)
     work = Registration(ctx, config, [part], upload.options, upload.lineage_entry, ctx.clock(), upload.actor)
     with sole_writer(ctx, table, part.name):
         before = work.check()
@@ -65,10 +67,7 @@ def upload_metadata(ctx: Context, upload: Upload, parts: Sequence[MetadataPart])
             "A metadata push names each of its segments once, and at least one.", remedy="Check the list of segments."
         )
     config = target_config(ctx, table)
-    segments = [
-        described(i, checked_source(ctx, table, i.name, i.crc, uri), size or _size(ctx, table, uri))
-        for i, uri, size in parts
-    ]
+    segments = [described(i, checked_source(ctx, table, uri), size or _size(ctx, table, uri)) for i, uri, size in parts]
     work = Registration(ctx, config, segments, upload.options, upload.lineage_entry, ctx.clock(), upload.actor)
     if upload.options.copy:
         return _copy_and_register(work, [uri for _, uri, _ in parts])
@@ -103,7 +102,7 @@ def _copied(
 ) -> UploadedSegment:
     """The segment with its address in the deep store, where its file is staged unless it is there already."""
     ctx, table = work.ctx, work.config.table
-    here = replace(part, download_url=download_url(ctx, table, part.name, part.crc))
+    here = replace(part, download_url=recorded_address(ctx, table, part.name, part.crc))
     if _is_stored(ctx, table, part, old):
         return here
     bring(ctx, table, uri, tar)
@@ -131,7 +130,7 @@ def _is_stored(ctx: Context, table: TableName, part: UploadedSegment, old: Segme
     """The deep store has this very content in its place: same CRC and address on record, nothing staged, and the file
     is there.
     """
-    if old is None or old.crc != part.crc or old.download_url != download_url(ctx, table, part.name, part.crc):
+    if old is None or old.crc != part.crc or old.download_url != recorded_address(ctx, table, part.name, part.crc):
         return False
     staged = staged_path(ctx, table, part.name, part.crc)
     place = ctx.deep_store.file_path(table.raw, part.name, part.crc)

@@ -28,11 +28,12 @@ _TLS: Final = "tls://"
 _NONE: Final[Mapping[str, str]] = {}
 
 
-def _deep_store(row: Cluster, own_url: str) -> DeepStore:
+def _deep_store(row: Cluster, installation: Installation) -> DeepStore:
     """The cluster's own, else a folder of the installation's, which may have none."""
-    return (
-        DeepStore(row.deep_store_url) if row.deep_store_url else open_deep_store(own_url).below(f"CLUSTERS/{row.name}")
-    )
+    access = installation.store_access
+    if row.deep_store_url:
+        return DeepStore(row.deep_store_url, access=access)
+    return open_deep_store(installation.deep_store_url, access=access).below(f"CLUSTERS/{row.name}")
 
 
 class PinotClusterContext:
@@ -46,7 +47,7 @@ class PinotClusterContext:
         self.context = Context(
             cluster=row.name,
             store=OverlayStore(installation.own_store, row.name, self.pinot_store),
-            deep_store=_deep_store(row, installation.deep_store_url),
+            deep_store=_deep_store(row, installation),
             clock=installation.clock,
             new_id=installation.new_id,
             controller_url=str(row.controller_urls[0]),

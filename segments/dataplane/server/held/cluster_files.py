@@ -1,4 +1,4 @@
-"""Segment files from other processes of the cluster: from the controller, and from servers that hold a copy.
+"""Segment files from other processes of the cluster: from web processes, and from servers that hold a copy.
 
 The request is signed for the address it goes to, and what comes back ends with a signature, so neither is worth
 anything to whoever else may listen there. Nothing is requested but the file of the segment that is to be loaded.
@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import BinaryIO, Final
 from urllib.parse import quote, unquote, urlsplit
 
-from segments.domain.access.cluster_signature import SEAL_BYTES, SEAL_HEADER, address_of
+from segments.dataplane.server.web_processes import WebProcesses
+from segments.domain.access.cluster_signature import SEAL_BYTES, SEAL_HEADER
 from segments.errors import InvalidInput, NotFound, Unavailable
 from segments.gateways.signed_calls import CallSigner
 from segments.names import split_table_name
@@ -23,31 +24,29 @@ _SILENCE_S: Final = 60.0
 
 
 class ClusterFiles:
-    """Fetches from ``controller_url`` and from addresses of servers as the cluster's state has them. Safe between
-    threads.
-    """
+    """Fetches from ``webs`` and from addresses of servers as the cluster's state has them. Safe between threads."""
 
-    def __init__(self, controller_url: str, signer: CallSigner) -> None:
-        self._controller, self._signer = controller_url.rstrip("/"), signer
+    def __init__(self, webs: WebProcesses, signer: CallSigner) -> None:
+        self.webs, self._signer = webs, signer
 
-    def is_of_controller(self, url: str) -> bool:
-        """Does this address, which whoever pushes may choose, lead to the controller? InvalidInput for what is no
-        address.
+    def web_addresses(self, table: str, segment: str) -> list[str]:
+        """Where the file of this segment (``table`` is typed) may be asked for, in the order of asking.
+
+        Made here from names, so that nobody has a server send requests of their choice in the cluster's name.
         """
-        try:
-            return bool(self._controller) and address_of(url) == address_of(self._controller)
-        except ValueError as error:
-            raise InvalidInput(f"'{url}' is no address: {error}.", remedy="Correct segment.download.url.") from error
-
-    def from_controller(self, url: str, table: str, segment: str, target: Path) -> int:
-        """Write the file of this segment (``table`` is typed) to ``target``; returns its bytes.
-
-        InvalidInput when ``url`` is any other address of the controller, so that nobody has a server send requests of
-        their choice in the cluster's name. NotFound, Unavailable.
-        """
-        check_is_file_of(url, table, segment)
         path = f"/segments/{quote(split_table_name(table)[0], safe='')}/{quote(segment, safe='')}"
-        return self._fetch(self._controller + path, target)
+        return [url + path for url in self.webs.urls()]
+
+    def from_web(self, url: str, target: Path) -> int:
+        """Write what this one of ``web_addresses`` sends to ``target``; returns its bytes. NotFound, Unavailable."""
+        base = url.rpartition("/segments/")[0]
+        try:
+            size = self._fetch(url, target)
+        except Unavailable:
+            self.webs.failed(base)
+            raise
+        self.webs.answered(base)
+        return size
 
     def from_peer(self, url: str, target: Path) -> int:
         """Write what another server sends to ``target``; returns its bytes. NotFound when it does not hold that
@@ -65,10 +64,10 @@ class ClusterFiles:
         try:
             path = parts.path + (f"?{parts.query}" if parts.query else "")
             connection.request("GET", path, headers={"Authorization": call.header})
-            answer = connection.getresponse()
-            _check(url, answer)
-            with target.open("wb") as out:
-                seal, digest = _save_sealed(answer, out)
+            with connection.getresponse() as answer:
+                _check(url, answer)
+                with target.open("wb") as out:
+                    seal, digest = _save_sealed(answer, out)
         except (http.client.HTTPException, OSError) as error:
             raise Unavailable(f"'{url}' could not be read: {error}.", remedy="Check that the host answers.") from error
         finally:

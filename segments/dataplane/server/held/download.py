@@ -1,4 +1,5 @@
-"""Fetches a segment's file from where its record says: deep store, controller, or an address that the gate allows.
+"""Fetches a segment's file: from the deep store or a web process where its record names a path in the store, else from
+an address that the gate allows.
 
 Whoever may push can write that address: it decides where bytes come from, and nothing else.
 """
@@ -6,16 +7,21 @@ Whoever may push can write that address: it decides where bytes come from, and n
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from segments.dataplane.server.held.cluster_files import ClusterFiles, check_is_file_of
 from segments.domain.access.outgoing import HTTP, Kind, split_url
+from segments.domain.segments.store_address import earlier, encode, is_file_of, path_of
 from segments.errors import NotFound, PinotAdminError
-from segments.gateways.deep_store.deepstore import DeepStore, encode
+from segments.gateways.deep_store.deepstore import DeepStore
 from segments.gateways.outgoing.fetch import FetchRules, fetch
 from segments.names import split_table_name
 
 log = logging.getLogger(__name__)
+
+Read = Callable[[Path], int]
 
 
 class Downloader:
@@ -26,20 +32,29 @@ class Downloader:
     def __init__(self, deep_store: DeepStore, cluster_files: ClusterFiles, elsewhere: FetchRules | None = None) -> None:
         self._deep_store, self._cluster_files, self._elsewhere = deep_store, cluster_files, elsewhere or FetchRules()
 
-    def fetch(self, url: str, table: str, segment: str, crc: int, target: Path) -> int:
-        """Write version ``crc`` to ``target``; returns its bytes. NotFound, Unavailable or InvalidInput if it is not to
-        be had.
+    def fetch(
+        self, url: str, table: str, segment: str, crc: int, target: Path, check: Callable[[], object] = lambda: None
+    ) -> int:
+        """Write version ``crc`` to ``target``; returns its bytes. Where it may be is tried in turn until ``check``
+        raises no PinotAdminError; the first fault is raised when it is nowhere: NotFound, Unavailable or InvalidInput.
         """
         if not url:
             raise NotFound(
                 f"Segment '{segment}' is not in the deep store.", remedy="Upload it from a server that holds it."
             )
-        path = self._deep_store.path_of(url)
-        if path is not None and path.startswith(f"{encode(split_table_name(table)[0])}/"):
-            return self._deep_store.fetch(path, target)
-        if split_url(url, Kind.FILES).scheme in HTTP and self._cluster_files.is_of_controller(url):
-            return self._from_controller(url, table, segment, crc, target)
-        return fetch(url, target, self._elsewhere)
+        faults: list[PinotAdminError] = []
+        for read in self._sources(url, table, segment, crc):
+            try:
+                size = read(target)
+                check()
+            except PinotAdminError as error:
+                faults.append(error)
+            else:
+                return size
+        if len(faults) > 1:
+            log.info("Segment %s of %s: %s", segment, table, " ".join(map(str, faults)))
+        lost = NotFound(f"No process has the file of segment '{segment}' of table '{table}'.")
+        raise min([*faults, lost], key=lambda fault: isinstance(fault, NotFound))
 
     def fetch_from_peer(self, url: str, target: Path) -> int:
         """Write what another server of this cluster sends to ``target``; returns its bytes. NotFound when it does not
@@ -47,14 +62,31 @@ class Downloader:
         """
         return self._cluster_files.from_peer(url, target)
 
-    def _from_controller(self, url: str, table: str, segment: str, crc: int, target: Path) -> int:
-        check_is_file_of(url, table, segment)
-        if self._deep_store.local_root is not None:
-            # The very file that the controller would send, without a copy through the web process.
-            raw = split_table_name(table)[0]
-            for path in (self._deep_store.staged_path(raw, segment, crc), self._deep_store.segment_path(raw, segment)):
-                try:
-                    return self._deep_store.fetch(path, target)
-                except PinotAdminError:
-                    log.debug("%s is not in the local deep store.", path)
-        return self._cluster_files.from_controller(url, table, segment, target)
+    def _sources(self, url: str, table: str, segment: str, crc: int) -> Iterator[Read]:
+        raw = split_table_name(table)[0]
+        path = path_of(url) or self._deep_store.path_of(url)
+        if path is not None and path.startswith(f"{encode(raw)}/"):
+            yield from self._own(path, table, segment, crc)
+            return
+        before = earlier(url, raw, segment)
+        if split_url(url, Kind.FILES).scheme in HTTP and self._cluster_files.webs.has(url):
+            check_is_file_of(url, table, segment)
+            yield from self._own(self._deep_store.segment_path(raw, segment), table, segment, crc)
+            return
+        yield lambda target: fetch(url, target, self._elsewhere)
+        if before is not None:  # where this installation was before, or else nowhere in its store
+            yield from self._own(before.path, table, segment, crc)
+
+    def _own(self, path: str, table: str, segment: str, crc: int) -> Iterator[Read]:
+        """A file of our deep store: read directly where this server has it, which saves a copy through a web process.
+        Only the version on record passes the check, so older names of the file may be tried, too.
+        """
+        store, raw = self._deep_store, split_table_name(table)[0]
+        is_local = store.local_root is not None
+        if store.exists:
+            names = [store.staged_path(raw, segment, crc)] if is_local else []
+            names += [path, *([store.segment_path(raw, segment)] if is_file_of(path, raw, segment) else [])]
+            yield from (partial(store.fetch, name) for name in dict.fromkeys(names))
+        if (is_local or not store.exists) and is_file_of(path, raw, segment):
+            for url in self._cluster_files.web_addresses(table, segment):
+                yield partial(self._cluster_files.from_web, url)

@@ -117,8 +117,11 @@ class Loader:
         if url:
             try:
                 with self._parts.downloads.counted(table, segment, "deep_store"):
-                    self._parts.downloader.fetch(url, table, segment, crc, tar)
-                    return self._unpacked(tar, segment, crc, work)
+                    taken: list[Path] = []
+                    self._parts.downloader.fetch(
+                        url, table, segment, crc, tar, lambda: taken.append(self._unpacked(tar, segment, crc, work))
+                    )
+                    return taken[0]
             except (PinotAdminError, OSError) as error:
                 faults.append(_as_fault(error))
         for peer in self._parts.peers.urls(table, segment, crc, only_copy=not url):

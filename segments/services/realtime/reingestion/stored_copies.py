@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from segments.domain.realtime.llc_name import parse_llc_name
 from segments.domain.realtime.reingestion.rules import Range, offsets_of
+from segments.domain.segments.store_address import recorded
 from segments.errors import NotFound, PinotAdminError, StateConflict
 from segments.gateways.deep_store.deepstore import DELETED, encode
 from segments.names import TableName
@@ -55,7 +56,7 @@ def restore_copy(ctx: Context, table: TableName, segment: str, *, actor: Actor) 
         given = temporary_path(ctx, table.raw, segment)
         if not ctx.deep_store.copy(path, given):
             raise StateConflict(f"The file '{path}' was removed meanwhile.", remedy="Try again.")
-        ctx.engine.commits.register(ctx, table, parse_llc_name(segment), info, ctx.deep_store.uri(given))
+        ctx.engine.commits.register(ctx, table, parse_llc_name(segment), info, recorded(given))
     return path
 
 

@@ -14,12 +14,13 @@ from typing import Final
 from urllib.parse import unquote
 
 from segments.domain.formats.znrecord import ZNRecord
-from segments.domain.segments.segment_metadata import from_record
+from segments.domain.segments.segment_metadata import URL_KEYS, SegmentMetadata, from_record
 from segments.errors import InvalidInput
 from segments.gateways.deep_store.deepstore import encode
 from segments.names import REALTIME, TableName
 from segments.services.core.context import Context
-from segments.services.segments.upload_files import download_url, staged_path
+from segments.services.segments.addresses import own_file, recorded_address
+from segments.services.segments.upload_files import staged_path
 from segments.store import paths
 
 #: Uploads of consuming segments that nobody committed; younger ones may belong to a commit under way.
@@ -74,9 +75,9 @@ class CommitFile:
         """The path in the deep store, None for a file that only servers have."""
         if _is_peer(location):
             return None
-        if location == download_url(self._ctx, self._table, self._segment, self._crc):
-            return self._final
         path = self._ctx.deep_store.path_of(location)
+        if path is None and own_file(self._ctx, self._table, SegmentMetadata(self._segment, {URL_KEYS[0]: location})):
+            return self._final  # as the API shows it
         if path is None or not (path in (self._final, self._given) or path.startswith(self._given + ".tmp.")):
             raise ForeignLocation(
                 f"'{location[:200]}' is no place for a file of segment '{self._segment}'.",
@@ -85,7 +86,7 @@ class CommitFile:
         return path
 
     def _url(self) -> str:
-        return download_url(self._ctx, self._table, self._segment, self._crc) if self._source is not None else ""
+        return recorded_address(self._ctx, self._table, self._segment, self._crc) if self._source is not None else ""
 
 
 def finish_left(ctx: Context, table: TableName, segment: str, crc: int | None) -> bool:

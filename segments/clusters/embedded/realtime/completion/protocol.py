@@ -40,6 +40,7 @@ from segments.domain.realtime.commit.start import CommitStart
 from segments.domain.realtime.completion import Action, Answer, Kind, Message, Status, Step, may_start
 from segments.domain.realtime.llc_name import LLCName, parse_llc_name
 from segments.domain.realtime.streams.stream_offset import parse_offset
+from segments.domain.segments.store_address import recorded
 from segments.errors import InvalidInput, PinotAdminError, Rejected, StateConflict, Unavailable
 from segments.names import REALTIME, TableName
 from segments.services.core.context import Context
@@ -87,7 +88,7 @@ def upload(ctx: Context, segment: str, tar: Path, offset: str | None) -> Answer:
     except (PinotAdminError, OSError) as error:
         log.warning("The file of segment %s was not taken in: %s", segment, error)
         return FAILED
-    return Answer(Status.UPLOAD_SUCCESS, offset, location=ctx.deep_store.uri(path))
+    return Answer(Status.UPLOAD_SUCCESS, offset, location=recorded(path))
 
 
 class _Conversation:

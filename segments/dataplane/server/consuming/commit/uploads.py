@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from segments.dataplane.server.segment_lives import UPLOAD, SegmentLives
+from segments.domain.segments.store_address import path_of, recorded
 from segments.errors import PinotAdminError
 from segments.gateways import controller_protocol as protocol
 from segments.gateways.controller_protocol import Controller, Report
@@ -65,16 +66,15 @@ class Uploader:
     threads.
 
     ``workspace`` gives a folder that lasts as long as its block, on the disk of the segments. ``timeout_s``: patience
-    where none is named. ``known_as``: the deep store's address to others, where this server reaches it by another one.
+    where none is named.
     """
 
     def __init__(
         self, deep_store: DeepStore | None, controller: Controller, timeout_s: float,
-        workspace: Callable[[], AbstractContextManager[Path]], known_as: str = "", lives: SegmentLives | None = None,
+        workspace: Callable[[], AbstractContextManager[Path]], lives: SegmentLives | None = None,
     ) -> None:  # fmt: skip
         self._deep_store, self._controller, self._timeout_s = deep_store, controller, timeout_s
         self._workspace, self._lives = workspace, lives
-        self._known_as = known_as or (deep_store.url if deep_store else "")
         self._lock = threading.Lock()
         self._uploads: dict[Build, _Upload] = {}
         self._alive = 0
@@ -100,7 +100,7 @@ class Uploader:
         wait_s: float | None = None,
         is_optional: bool = False,
     ) -> str | None:
-        """Where the file lies now, or None: failed, not there yet, or no place to put it.
+        """Where the file lies now, as records hold it, or None: failed, not there yet, or no place to put it.
 
         ``folder`` is the segment's; its tar is made in ``work`` and kept there for the next try. After ``wait_s``
         seconds the upload goes on in the background, and the next call for the same build waits for it.
@@ -220,15 +220,15 @@ class Uploader:
         assert self._deep_store is not None
         path = f"{encode(build.raw)}/{encode(build.segment)}.tmp.{uuid.uuid4()}"
         self._deep_store.put(tar, path)
-        return f"{self._known_as}/{path}"
+        return recorded(path)
 
     def _through_controller(self, report: Report, tar: Path) -> str | None:
         answer = self._controller.upload(report, tar)
         return answer.location if answer.status == protocol.UPLOAD_SUCCESS else None
 
     def _remove(self, location: str) -> None:
-        path = location.removeprefix(self._known_as + "/")
-        if self._deep_store is None or path == location:
+        path = path_of(location)
+        if self._deep_store is None or path is None:
             return
         try:
             self._deep_store.delete(path)
