@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from segments.errors import InvalidInput
+from segments.gateways.deep_store.access import StoreAccess
 from segments.gateways.deep_store.no_deep_store import is_none, open_deep_store
 
 DEEP_STORE: Final = "DEEP_STORE_URL"
@@ -37,7 +38,7 @@ def checked_storage(asked: Mapping[str, str], environ: Mapping[str, str]) -> dic
             )
     for name in (DEEP_STORE, SEGMENT_STORE):
         if name in given:
-            _check_address(name, given[name])
+            _check_address(name, given[name], access_in(environ))
     has_segment_store = SEGMENT_STORE in given and not is_none(given[SEGMENT_STORE])
     if is_none(given.get(DEEP_STORE, "")) and has_segment_store:
         raise InvalidInput(
@@ -47,9 +48,16 @@ def checked_storage(asked: Mapping[str, str], environ: Mapping[str, str]) -> dic
     return given
 
 
-def _check_address(name: str, url: str) -> None:
+def access_in(environ: Mapping[str, str]) -> StoreAccess:
+    """Endpoint, region and login of the store as the environment has them."""
+    return StoreAccess(
+        *(environ.get(f"DEEP_STORE_{part}", "") for part in ("ENDPOINT", "REGION", "ACCESS_KEY", "SECRET_KEY"))
+    )
+
+
+def _check_address(name: str, url: str, access: StoreAccess) -> None:
     try:
-        open_deep_store(url)
+        open_deep_store(url, access=access)
     except InvalidInput as error:
         raise InvalidInput(
             f"{name}: {error.message}",
