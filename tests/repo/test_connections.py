@@ -95,7 +95,7 @@ _OTHERS = {
     "pinotadmin/configuration/part_connections.py": "the parts that the installation's settings name",
     "segments/gateways/worker_status.py": "the installation's own Redis, from its settings",
     "segments/gateways/streams/redis.py": "over the pool that redis_connections.py makes",
-    "segments/gateways/deep_store/deepstore.py": "the deep store, from the installation's settings or those "
+    "segments/gateways/deep_store/access.py": "the deep store, from the installation's settings or those "
     "of an administrator of clusters",
     "segments/gateways/input_files/stores.py": "addresses below the installation's input roots; an endpoint "
     "that a config names has passed the gate (store_endpoint.py)",
