@@ -50,9 +50,10 @@ def checked_storage(asked: Mapping[str, str], environ: Mapping[str, str]) -> dic
 
 def access_in(environ: Mapping[str, str]) -> StoreAccess:
     """Endpoint, region and login of the store as the environment has them."""
-    return StoreAccess(
-        *(environ.get(f"DEEP_STORE_{part}", "") for part in ("ENDPOINT", "REGION", "ACCESS_KEY", "SECRET_KEY"))
+    endpoint, region, key, secret = (
+        environ.get(f"DEEP_STORE_{part}", "") for part in ("ENDPOINT", "REGION", "ACCESS_KEY", "SECRET_KEY")
     )
+    return StoreAccess(endpoint, region, key, secret)
 
 
 def _check_address(name: str, url: str, access: StoreAccess) -> None:
