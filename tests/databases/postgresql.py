@@ -1,4 +1,4 @@
-"""A PostgreSQL of its own for a run of tests: ``python -m tests.postgresql COMMAND...`` starts one in a temporary
+"""A PostgreSQL of its own for a run of tests: ``python -m tests.databases.postgresql COMMAND...`` starts one in a temporary
 folder, on loopback, runs the command with DATABASE_URL, and ends it.
 
 Status 75 where no PostgreSQL is installed; Debian's package is ``postgresql``.

@@ -1,0 +1,1 @@
+"""Databases that tests run on."""
