@@ -1,5 +1,5 @@
-"""A PostgreSQL of its own for a run of tests: ``python -m tests.databases.postgresql COMMAND...`` starts one in a temporary
-folder, on loopback, runs the command with DATABASE_URL, and ends it.
+"""A PostgreSQL of its own for a run of tests, on loopback and in a temporary folder:
+``python -m tests.databases.postgresql COMMAND...`` starts one, runs the command with DATABASE_URL, and ends it.
 
 Status 75 where no PostgreSQL is installed; Debian's package is ``postgresql``.
 """
