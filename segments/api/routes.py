@@ -14,7 +14,7 @@ from segments.api import audit, openapi_views, pushes, tokens
 from segments.api.clusters import brokers, cluster, cluster_tasks, clusters
 from segments.api.ingestion import actions, sessions, single_file
 from segments.api.queries import query
-from segments.api.realtime import completion, consumption, partitions, reingestion, set_aside, stored_copies
+from segments.api.realtime import completion, consumption, partitions, reingestion, set_aside, stored_copies, stream
 from segments.api.replacement import checks, lineage, protocol, snapshots, undo
 from segments.api.segments import segment_archive, segment_operations, segment_uploads, segments
 from segments.api.tables import new_table, rebalance, schemas, tables
@@ -98,6 +98,7 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
         Route("api/v1/tables/<str:table>/resumePartitions", partitions.ResumePartitions),
         Route("api/v1/tables/<str:table>/resumeConsumption", partitions.ResumeFromOffsets),
         Route("api/v1/tables/<str:table>/lag", partitions.Lag),
+        Route("api/v1/tables/<str:table>/stream", stream.StreamState),
         Route("api/v1/tables/<str:table>/consumers", partitions.Consumers),
         Route("api/v1/tables/<str:table>/dataLosses", partitions.DataLosses),
         Route("api/v1/tables/<str:table>/reingestions", reingestion.Reingestions),

@@ -236,9 +236,16 @@ class LagSample(models.Model):
     )
     offset = models.CharField(max_length=128, blank=True, default="", help_text="Next offset to consume")
     rows = models.BigIntegerField(null=True, help_text="Rows in the consuming segment")
+    sequence = models.PositiveIntegerField(null=True, help_text="Of the consuming segment, or of the one to come")
+    rows_per_s = models.FloatField(null=True, help_text="Rows stored per second since the sample before")
+    end = models.CharField(max_length=128, blank=True, default="", help_text="The stream's end, where it was asked")
+    unread_since = models.DateTimeField(null=True, help_text="When the first unread message was stored")
+    expires_at = models.DateTimeField(null=True, help_text="When it leaves the stream")
+    lost = models.BigIntegerField(null=True, default=0, help_text="Messages that went unread; empty: some")
+    keeps = models.CharField(max_length=200, blank=True, default="", help_text="How long the stream keeps messages")
 
     class Meta:
-        indexes = [models.Index(fields=["table", "partition", "at"])]
+        indexes = [models.Index(fields=["table", "partition", "at"]), models.Index(fields=["table", "at"])]
         ordering = ["at"]
 
     def __str__(self) -> str:

@@ -15,6 +15,7 @@ from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.commit.fields import END_OFFSET, STATUS
 from segments.domain.realtime.llc_name import parse_llc_name
 from segments.domain.realtime.pause import PauseState, consuming_segments, pause_of
+from segments.domain.realtime.streams.retention import Retention
 from segments.domain.realtime.streams.stream_config import StreamConfig
 from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.errors import Unavailable
@@ -82,6 +83,9 @@ class FakeStreams:
         self.is_down = False
         self.asked = 0
         self.misses = 0
+        self.keeps = Retention("forever")
+        #: When every message was stored; 0: there is none to read.
+        self.stored_ms = 0
 
     def open(self, config: StreamConfig) -> FakeStream:
         return FakeStream(self, config.topic)
@@ -114,7 +118,11 @@ class FakeStream:
     def offset_at(self, partition: int, epoch_ms: int) -> Offset:
         return self.latest(partition)
 
-    def consumer(self, partition: int) -> PartitionConsumer:
+    def retention(self, partition: int, now_ms: int) -> Retention:
+        self._rows()
+        return self.streams.keeps
+
+    def consumer(self, partition: int, *, is_brief: bool = False) -> PartitionConsumer:
         return FakeConsumer(self, partition)
 
     def close(self) -> None:
@@ -129,7 +137,9 @@ class FakeConsumer:
 
     def fetch(self, start: Offset, *, max_messages: int, timeout_s: float, stop: Offset | None = None) -> Batch:
         first = self._stream.earliest(self._partition)
-        return Batch([], start, np.array([], np.int64), lost=(start, first) if start < first else None)
+        stored = [self._stream.streams.stored_ms] if self._stream.streams.stored_ms else []
+        lost = (start, first) if start < first else None
+        return Batch([b"{}"] * len(stored), start, np.array(stored, np.int64), lost=lost)
 
     def wake(self) -> None:
         return

@@ -32,6 +32,8 @@ _PAGES: Final[dict[str, tuple[Callable[[Finding], str], str, bool]]] = {
     "session-blocked": (_of_subject("ingestion_session"), "Decide…", True),
     "session-failed": (_of_subject("retry_ingestion"), "Retry…", True),
     "pause-long": (_of_table("resume"), "Resume…", False),
+    "stream-expiring": (_of_table("stream"), "See what waits…", False),
+    "stream-lost": (_of_table("stream"), "See what waits…", False),
     "pause-pressure": (_of_table("resume"), "Resume…", False),
     "stale-push": (_of_subject("rollback"), "Revert…", True),
     "replica-error": (_of_subject("reset_segment"), "Reset…", True),

@@ -12,7 +12,7 @@ from segments.domain.tables.table_config import TableConfig
 
 #: Codes that begin so are of others than the validation pass: whoever finds them opens and closes them. Consumption;
 #: alerts' own sources (pushes, pauses, passes and workers).
-OF_OTHERS = ("consumption-", "push-", "pause-", "pass-", "worker-", "task-")
+OF_OTHERS = ("consumption-", "stream-", "push-", "pause-", "pass-", "worker-", "task-")
 NO_FILE = "no-file"
 #: An unfinished replacement older than this is worth a word.
 STALE_PUSH_MS = 3_600_000

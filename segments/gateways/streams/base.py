@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segments.domain.realtime.streams.offset_criteria import OffsetCriteria
+from segments.domain.realtime.streams.retention import Retention
 from segments.domain.realtime.streams.stream_offset import Offset
 
 
@@ -73,8 +74,13 @@ class Stream(Protocol):
         ``most``.
         """
 
-    def consumer(self, partition: int) -> PartitionConsumer:
-        """A new consumer with a connection of its own."""
+    def retention(self, partition: int, now_ms: int) -> Retention:
+        """How long it keeps messages; ``unknown`` with the reason where it does not say."""
+
+    def consumer(self, partition: int, *, is_brief: bool = False) -> PartitionConsumer:
+        """A new consumer with a connection of its own. ``is_brief``: it is to read a few messages only, takes little
+        into memory at once, and leaves nothing behind.
+        """
 
     def close(self) -> None:
         """Ends the connection; consumers live on. Idempotent."""

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
+from segments.domain.realtime.streams.retention import Retention
 from segments.domain.realtime.streams.stream_config import StreamConfig
 from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.errors import InvalidInput, Unavailable
@@ -20,7 +21,8 @@ from segments.gateways.streams.access import StreamAccess
 from segments.gateways.streams.base import Batch, numbered
 from segments.gateways.streams.fetch_pacing import FetchPacing
 from segments.gateways.streams.kafka_brokers import KafkaBrokers, unreachable
-from segments.gateways.streams.kafka_settings import client_settings
+from segments.gateways.streams.kafka_retention import topic_retention
+from segments.gateways.streams.kafka_settings import BRIEF, client_settings
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -44,6 +46,7 @@ class KafkaStream:
         self._timeout = min(_LONGEST_WAIT_S, max(1.0, config.connection_timeout_ms / 1_000))
         self._lock = threading.Lock()
         self._client: Any = None
+        self._retention: Retention | None = None
         self._heard: list[Any] = []
 
     def partitions(self) -> list[int]:
@@ -75,9 +78,18 @@ class KafkaStream:
         """Offsets number the messages."""
         return numbered(start, end, most)
 
-    def consumer(self, partition: int) -> KafkaConsumer:
+    def retention(self, partition: int, now_ms: int) -> Retention:
+        """By the topic's settings, where the login may read them."""
+        with self._lock:
+            if self._retention is None:
+                bootstrap = self._brokers.bootstrap(self._timeout)
+                self._retention = topic_retention(self.config.topic, self._settings, bootstrap, self._timeout)
+            return self._retention
+
+    def consumer(self, partition: int, *, is_brief: bool = False) -> KafkaConsumer:
         """A client for one partition."""
-        return KafkaConsumer(self.config, self._settings, partition, self._timeout, self._brokers.bootstrap)
+        settings = self._settings | (BRIEF if is_brief else {})
+        return KafkaConsumer(self.config, settings, partition, self._timeout, self._brokers.bootstrap)
 
     def close(self) -> None:
         """Ends the client that answers questions."""

@@ -76,7 +76,7 @@ class KafkaBrokers:
         return ",".join(found)
 
     def _check_advertised(self, bootstrap: str, timeout_s: float) -> None:
-        client = AdminClient({**_connection_settings(self._settings), "bootstrap.servers": bootstrap})
+        client = AdminClient({**connection_settings(self._settings), "bootstrap.servers": bootstrap})
         try:
             # Of all topics: asked for one, a broker may make it; and the question goes to no other broker than the one
             # it was given.
@@ -109,7 +109,7 @@ def unreachable(topic: str, cause: object) -> Unavailable:
     )
 
 
-def _connection_settings(settings: dict[str, Any]) -> dict[str, Any]:
+def connection_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Those that a client needs to connect, without what belongs to consumers."""
     wanted = (
         "security.",

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from segments.domain.realtime.streams.kafka_settings import file_settings, kafka_settings
 from segments.domain.realtime.streams.stream_config import StreamConfig
 from segments.gateways.outgoing.configured_folders import file_below
+
+#: What changes for a client that reads a few messages only: it takes little into memory ahead.
+BRIEF: Final[dict[str, Any]] = {
+    "queued.min.messages": 200,
+    "queued.max.messages.kbytes": 2_048,
+    "fetch.message.max.bytes": 1 << 20,
+}
 
 
 def client_settings(config: StreamConfig, file_roots: Sequence[str] = ()) -> dict[str, Any]:

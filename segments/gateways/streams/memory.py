@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from segments.domain.realtime.streams.retention import Retention
 from segments.domain.realtime.streams.stream_config import StreamConfig
 from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.errors import Unavailable
@@ -34,6 +35,7 @@ class MemoryBroker:
         self.changed = threading.Condition()
         self._topics: dict[str, list[_Log]] = {}
         self.is_down = False
+        self.keeps = Retention("forever")
 
     def create(self, topic: str, partitions: int = 1) -> None:
         """Add a topic, or partitions to it."""
@@ -97,7 +99,12 @@ class MemoryStream:
         """Offsets number the messages."""
         return numbered(start, end, most)
 
-    def consumer(self, partition: int) -> MemoryConsumer:
+    def retention(self, partition: int, now_ms: int) -> Retention:
+        """As the broker was made to say."""
+        self._log(partition)
+        return self._broker.keeps
+
+    def consumer(self, partition: int, *, is_brief: bool = False) -> MemoryConsumer:
         """See :class:`segments.gateways.streams.base.Stream`."""
         return MemoryConsumer(self._broker, self._topic, partition, self)
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import redis
 
+from segments.domain.realtime.streams.retention import Retention, unknown
 from segments.domain.realtime.streams.stream_config import StreamConfig
 from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.errors import InvalidInput, Unavailable
@@ -33,6 +34,11 @@ _LONGEST_WAIT_S: Final = 60.0
 #: size is not known.
 _REPLY_BYTES: Final = 16 << 20
 _FIRST_ENTRIES: Final = 1_000
+#: The same of a consumer that reads a few messages only.
+_BRIEF_BYTES: Final = 1 << 20
+_BRIEF_ENTRIES: Final = 16
+#: Ids that begin with less are no times.
+_EARLIEST_MS: Final = 10**12
 #: Entries that are fetched at once to be counted.
 _PAGE: Final = 500
 #: (server, stream) -> the last position read in this process, and how many entries were ever stored before it.
@@ -110,9 +116,18 @@ class RedisStream:
                 begin = f"({ids[-1].decode()}"
         return None
 
-    def consumer(self, partition: int) -> RedisConsumer:
+    def retention(self, partition: int, now_ms: int) -> Retention:
+        """Redis knows no rule: how old its oldest entry is, where older ones were removed."""
+        info = self._info(partition)
+        if not info.removed:
+            return Retention("untrimmed")
+        if info.first is None or not _EARLIEST_MS < info.first[0] <= now_ms:
+            return unknown("the ids of the entries are no times" if info.first else "the stream is empty")
+        return Retention("trimmed", now_ms - info.first[0])
+
+    def consumer(self, partition: int, *, is_brief: bool = False) -> RedisConsumer:
         """A connection for one partition."""
-        return RedisConsumer(self.config, self._pool, self.key(partition))
+        return RedisConsumer(self.config, self._pool, self.key(partition), is_brief=is_brief)
 
     def close(self) -> None:
         """Ends idle connections."""
@@ -142,13 +157,14 @@ class RedisConsumer:
     this process goes on with it.
     """
 
-    def __init__(self, config: StreamConfig, pool: Any, key: str) -> None:
+    def __init__(self, config: StreamConfig, pool: Any, key: str, *, is_brief: bool = False) -> None:
         self._config, self._pool, self._key = config, pool, key
         self._place = (str(pool.connection_kwargs), key)
         self._connection: Any = None
         self._position: tuple[int, ...] | None = None
         self._read: int | None = None
-        self._most = _FIRST_ENTRIES
+        self._is_brief = is_brief
+        self._most, self._reply_bytes = (_BRIEF_ENTRIES, _BRIEF_BYTES) if is_brief else (_FIRST_ENTRIES, _REPLY_BYTES)
         self._pace = FetchPacing()
         self._lock = threading.Lock()
         self._closed = False
@@ -221,13 +237,13 @@ class RedisConsumer:
         elif info.end <= start.value:
             self._read = info.added
         self._position = end.value
-        if self._read is not None:
+        if self._read is not None and not self._is_brief:
             _progress[self._place] = (end.value, self._read)
         self._pace.end(len(entries))
         values = values_of(entries)
         if values:
             size = sum(map(len, values)) // len(values) + 1
-            self._most = max(1, min(_REPLY_BYTES // size, self._most * 4))
+            self._most = max(1, min(self._reply_bytes // size, self._most * 4))
         return Batch(
             values=values,
             next_offset=end,

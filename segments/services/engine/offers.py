@@ -17,6 +17,8 @@ class Offers:
     own_upkeep: bool = False
     #: What consumption sets aside is kept here and can be consumed again.
     set_aside: bool = False
+    #: Streams of its tables are read from here: what waits in them is counted, and messages can be shown.
+    reads_streams: bool = False
     #: The cluster's own controller answers the paths for which there is no use case here, and says how tables are.
     pass_through: bool = False
     #: Minion tasks with their queues and schedules.

@@ -1,4 +1,4 @@
-"""How far each partition of a realtime table is behind its stream: asked of the servers once a minute, kept for a day.
+"""How far each partition of a realtime table is behind its stream, as servers report it, and the samples of a day.
 
 A partition's lag is that of its best replica for queries (they stay with one replica), shown next to the worst; the
 history keeps the worst.
@@ -16,7 +16,7 @@ from django.db.models import Count, F, Max, Min
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.errors import NotFound
 from segments.models import LagSample, Table
-from segments.names import REALTIME, TableName
+from segments.names import TableName
 from segments.services.core.context import Context
 from segments.services.realtime.consuming_info import consuming_segments_info
 
@@ -77,29 +77,6 @@ def read_lag(ctx: Context, table: TableName) -> list[PartitionLag]:
         if is_llc_name(segment):
             found.append(PartitionLag(parse_llc_name(segment).partition, segment, tuple(_replica(row) for row in rows)))
     return sorted(found, key=lambda lag: lag.partition)
-
-
-def run(ctx: Context, table: TableName) -> list[str]:
-    """One run of the pass (Pinot calls it RealtimeConsumerMonitor): a sample per partition; what is older than a day
-    goes.
-    """
-    row = Table.objects.filter(cluster__name=ctx.cluster, name=table.typed).first()
-    if table.type != REALTIME or row is None:
-        return []
-    lags = read_lag(ctx, table)
-    now = datetime.fromtimestamp(ctx.clock() / 1000, UTC)
-    LagSample.objects.bulk_create([*(_sample(row, lag, now) for lag in lags), *_waiting(ctx, table, row, now)])
-    LagSample.objects.filter(table=row, at__lt=now - KEPT).delete()
-    silent = [lag.partition for lag in lags if not lag.replicas]
-    return [f"No server reports partition {p} of {table}." for p in silent]
-
-
-def _waiting(ctx: Context, table: TableName, row: Table, at: datetime) -> list[LagSample]:
-    """A sample of each partition that nothing consumes, as in a pause: the messages behind where it stopped."""
-    return [
-        LagSample(table=row, partition=s.partition, at=at, messages=s.waiting, offset=s.start[:128])
-        for s in ctx.engine.consumption.waiting(ctx, table)
-    ]
 
 
 @dataclass(frozen=True)
@@ -163,21 +140,15 @@ def _json(lag: PartitionLag, samples: Iterable[LagSample]) -> dict[str, Any]:
             for r in lag.replicas
         ],
         "history": [
-            {"atMs": int(s.at.timestamp() * 1000), "messages": s.messages, "behindMs": s.behind_ms} for s in samples
+            {
+                "atMs": int(s.at.timestamp() * 1000),
+                "messages": s.messages,
+                "behindMs": s.behind_ms,
+                "rowsPerSecond": s.rows_per_s,
+            }
+            for s in samples
         ],
     }
-
-
-def _sample(table: Table, lag: PartitionLag, at: datetime) -> LagSample:
-    return LagSample(
-        table=table,
-        partition=lag.partition,
-        at=at,
-        messages=lag.messages,
-        behind_ms=lag.behind_ms,
-        offset=lag.offset[:128],
-        rows=None,
-    )
 
 
 def _replica(row: Mapping[str, Any]) -> Replica:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.realtime.backlog import catch_up_s
 from segments.domain.realtime.pause import pause_of, with_pause
 from segments.domain.realtime.realtime_repair import Case, diagnose
 from segments.domain.realtime.realtime_table import check_realtime
@@ -17,6 +18,13 @@ from segments.errors import Unavailable
 from segments.names import TableName
 from segments.services.core.context import Context
 from segments.services.realtime.consuming_segments import StartFrom, another_stream, check_offsets, start_of, undecided
+from segments.services.realtime.monitor.counted import (
+    Counted,
+    count_unread,
+    last_counts,
+    lost_since,
+    measured_rates,
+)
 from segments.services.realtime.realtime_state import observe_realtime
 from segments.services.realtime.stream_facts import StreamFacts, stream_facts
 from segments.services.tables.table_record import read_table_config
@@ -47,6 +55,10 @@ class PlannedStart:
     repeated: int | None
     note: str = ""
     waiting: int | None = None
+    #: Messages that left the stream before they were read; None: some, but they can not be counted.
+    lost: int | None = 0
+    #: Seconds to read what waits at the highest rate that was measured within a day; None: not known.
+    catch_up_s: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The API's form."""
@@ -61,6 +73,9 @@ class PlannedStart:
             "skippedRows": self.skipped,
             "repeatedRows": self.repeated,
             "waitingRows": self.waiting,
+            "lostRows": self.lost,
+            "losesRows": self.lost != 0,
+            "catchUpSeconds": self.catch_up_s,
             "note": self.note,
         }
 
@@ -84,7 +99,9 @@ def plan_resume(ctx: Context, table: TableName, start: StartFrom) -> list[Planne
         check_offsets(table, start, cases, state)
         if waiting := undecided(cases, start, unpaused):
             raise another_stream(table, waiting, unpaused)
-        return [_planned(facts, c, start, unpaused) for c in cases if c.kind.makes_segment]
+        counts, rates = last_counts(ctx, table), measured_rates(ctx, table)
+        planned = [_planned(facts, c, start, unpaused, counts.get(c.partition)) for c in cases if c.kind.makes_segment]
+    return [replace(p, catch_up_s=catch_up_s(p.waiting, rates.get(p.partition))) for p in planned]
 
 
 def streams_before(ctx: Context, table: TableName) -> list[str]:
@@ -95,7 +112,9 @@ def streams_before(ctx: Context, table: TableName) -> list[str]:
     return [f"It stopped in {s}, and reads another stream now: choose where to begin there." for s in streams]
 
 
-def _planned(facts: StreamFacts, case: Case, start: StartFrom, ideal: ZNRecord) -> PlannedStart:
+def _planned(
+    facts: StreamFacts, case: Case, start: StartFrom, ideal: ZNRecord, counted: Counted | None
+) -> PlannedStart:
     begin = facts.parse(case.partition, start_of(facts, case, start, ideal).offset)
     before = changed_streams.of(ideal).get(case.partition)
     # An offset of another stream can not be compared with one of this stream.
@@ -118,9 +137,22 @@ def _planned(facts: StreamFacts, case: Case, start: StartFrom, ideal: ZNRecord) 
         repeats=repeats,
         skipped=None if before else _distance(facts, case.partition, base, begin) if skips else 0,
         repeated=None if before else _distance(facts, case.partition, begin, base) if repeats else 0,
-        waiting=_distance(facts, case.partition, begin, latest),
+        waiting=count_unread(facts, case.partition, begin, latest, counted, COUNTED),
+        lost=_lost(facts, case.partition, base, earliest, counted),
         note=" ".join(filter(None, (note, _note(begin, base, earliest, latest)))),
     )
+
+
+def _lost(
+    facts: StreamFacts, partition: int, base: Offset | None, earliest: Offset | None, counted: Counted | None
+) -> int | None:
+    """Between where it stopped and what the stream still has."""
+    if base is None or earliest is None or earliest <= base:
+        return 0
+    try:
+        return lost_since(facts, partition, base, earliest, counted, COUNTED)
+    except Unavailable:
+        return None
 
 
 def _bounds(facts: StreamFacts, partition: int) -> tuple[Offset | None, Offset | None]:

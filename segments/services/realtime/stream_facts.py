@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Final, TypeVar
 
 from segments.domain.realtime.pause import PARTITIONS_PER_TOPIC, stream_partition, topic_of
+from segments.domain.realtime.streams.retention import Retention
 from segments.domain.realtime.streams.stream_config import StreamConfig
 from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.errors import InvalidInput, PinotAdminError, Unavailable
@@ -21,6 +22,8 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 #: Between attempts to learn an offset (Pinot tries three times).
 _PAUSES_S: Final = (0.1, 0.3, 0.6)
+#: Seconds that a message may take that is there.
+_PATIENCE_S: Final = 3.0
 
 
 class StreamFacts:
@@ -84,6 +87,26 @@ class StreamFacts:
         index = self.config_of(partition).index if self.topics > 1 else 0
         own = stream_partition(partition, self.topics)
         return self._unless_down(index, lambda: lost_range(self._stream(index), own, start, end))
+
+    def retention(self, partition: int) -> Retention:
+        """How long the stream keeps messages; of a stream that reports it by topic, asked once."""
+        index = self.config_of(partition).index if self.topics > 1 else 0
+        own = stream_partition(partition, self.topics)
+        return self._unless_down(index, lambda: self._stream(index).retention(own, self._ctx.clock()))
+
+    def stored_ms(self, partition: int, offset: Offset) -> int | None:
+        """When the first message from ``offset`` on was stored, in epoch milliseconds; None: there is none, or it does
+        not say.
+        """
+        index = self.config_of(partition).index if self.topics > 1 else 0
+        own = stream_partition(partition, self.topics)
+
+        def first() -> int | None:
+            with closing(self._stream(index).consumer(own, is_brief=True)) as consumer:
+                times = consumer.fetch(offset, max_messages=1, timeout_s=_PATIENCE_S).timestamps_ms
+            return int(times[0]) if len(times) and times[0] > 0 else None
+
+        return self._unless_down(index, first)
 
     def first(self, partition: int) -> Offset:
         """Where the table's own criteria begin."""

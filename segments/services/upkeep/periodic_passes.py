@@ -12,7 +12,8 @@ from segments.services.alerts.scheduled import deliver_alerts, find_alerts
 from segments.services.core.context import Context
 from segments.services.jobs.queue import PREFIX
 from segments.services.push import upload_folders
-from segments.services.realtime import lag, realtime_validation
+from segments.services.realtime import realtime_validation
+from segments.services.realtime.monitor import sampling
 from segments.services.rebalance import rebalance
 from segments.services.replacement import entry_reaper
 from segments.services.replacement.ends import end_jobs
@@ -90,7 +91,7 @@ DECLARED: Final = (
         "sample_lag",
         "records how far each partition is behind its stream",
         Every("Lag", 1, "minutes"),
-        TablePass("RealtimeConsumerMonitor", lag.run, REALTIME),
+        TablePass("RealtimeConsumerMonitor", sampling.run, REALTIME),
         TaskRule(PASSES, 120, is_long=True),
         on_pinot=True,
     ),

@@ -2,8 +2,9 @@
 //
 // The element ID holds the data as JSON text: a <script type="application/json">, or any hidden element
 // (htmx drops scripts from what it swaps in):
-//   {"kind": "line" | "bar", "unit": "rows", "stacked": false,
-//    "x": {"kind": "time" | "text", "values": [1700000000000, ...] | ["AA", ...]},   times in epoch milliseconds, UTC
+//   {"kind": "line" | "bar", "unit": "rows", "stacked": false, "zero": true,       zero: the axis begins at 0
+//    "x": {"kind": "time" | "text", "values": [1700000000000, ...] | ["AA", ...],   times in epoch milliseconds
+//          "zone": "Europe/Berlin"},                                                in which they are written; else UTC
 //    "series": [{"name": "lag", "values": [1, null, 3]}],                            null: no value, a gap
 //    "marks": [{"x": 1700000000000, "text": "commit"}]}                              upright lines, optional
 // The figure's canvas has role=img and a label; the page says the same in a table or in words.
@@ -47,9 +48,27 @@
     return String(number).padStart(2, "0");
   }
 
-  /** A moment in UTC, as fine as `step` (milliseconds between two of them) needs. */
-  function timeText(millis, step) {
-    const at = new Date(millis);
+  const zones = new Map();
+
+  /** What a clock in the zone is ahead of UTC at that moment, in milliseconds. */
+  function ahead(millis, zone) {
+    if (!zone || zone === "UTC") return 0;
+    try {
+      if (!zones.has(zone)) {
+        zones.set(zone, new Intl.DateTimeFormat("en-GB", { timeZone: zone, hourCycle: "h23", year: "numeric", month: "2-digit",
+          day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" }));
+      }
+      const part = Object.fromEntries(zones.get(zone).formatToParts(new Date(millis)).map((p) => [p.type, Number(p.value)]));
+      const wall = Date.UTC(part.year, part.month - 1, part.day, part.hour, part.minute, part.second);
+      return wall - Math.floor(millis / 1000) * 1000;
+    } catch {
+      return 0; // A zone that this browser does not know.
+    }
+  }
+
+  /** A moment, as fine as `step` (milliseconds between two of them) needs. */
+  function timeText(millis, step, zone) {
+    const at = new Date(millis + ahead(millis, zone));
     if (Number.isNaN(at.getTime())) return String(millis);
     const date = at.toISOString().slice(0, 10);
     const clock = `${pad(at.getUTCHours())}:${pad(at.getUTCMinutes())}`;
@@ -58,14 +77,14 @@
     return `${clock}:${pad(at.getUTCSeconds())}`;
   }
 
-  function whole(millis) {
-    const at = new Date(millis);
+  function whole(millis, zone) {
+    const at = new Date(millis + ahead(millis, zone));
     if (Number.isNaN(at.getTime())) return String(millis);
-    if (millis % DAY === 0) return at.toISOString().slice(0, 10);
-    return `${at.toISOString().slice(0, 19).replace("T", " ").replace(/:00$/, "")} UTC`;
+    if (millis % DAY === 0 && !zone) return at.toISOString().slice(0, 10);
+    return `${at.toISOString().slice(0, 19).replace("T", " ").replace(/:00$/, "")} ${zone || "UTC"}`;
   }
 
-  function timeAxis(times) {
+  function timeAxis(times, zone) {
     const from = Math.min(...times);
     const to = Math.max(...times);
     const step = STEPS.find((s) => (to - from) / s <= 8) || STEPS[STEPS.length - 1];
@@ -75,10 +94,11 @@
       max: from === to ? to + step : to,
       afterBuildTicks(axis) {
         const ticks = [];
-        for (let at = Math.ceil(from / step) * step; at <= to && ticks.length < 20; at += step) ticks.push({ value: at });
+        const shift = ahead(from, zone);
+        for (let at = Math.ceil((from + shift) / step) * step - shift; at <= to && ticks.length < 20; at += step) ticks.push({ value: at });
         axis.ticks = ticks.length ? ticks : [{ value: from }];
       },
-      ticks: { callback: (value) => timeText(value, step), maxRotation: 45 },
+      ticks: { callback: (value) => timeText(value, step, zone), maxRotation: 45 },
     };
   }
 
@@ -90,6 +110,8 @@
       ctx.save();
       ctx.strokeStyle = ctx.fillStyle = options.color;
       ctx.setLineDash([3, 3]);
+      ctx.globalAlpha = 0.6;
+      let written = -Infinity; // Where the last text ends: the next one must not cover it.
       for (const mark of options.list || []) {
         const x = scales.x.getPixelForValue(mark.x);
         if (!(x >= chartArea.left && x <= chartArea.right)) continue;
@@ -97,7 +119,11 @@
         ctx.moveTo(x, chartArea.top);
         ctx.lineTo(x, chartArea.bottom);
         ctx.stroke();
-        ctx.fillText(mark.text, Math.min(x + 3, chartArea.right - ctx.measureText(mark.text).width), chartArea.top + 10);
+        const width = ctx.measureText(mark.text).width;
+        const left = Math.min(x + 3, chartArea.right - width);
+        if (left < written + 6) continue;
+        ctx.fillText(mark.text, left, chartArea.top + 10);
+        written = left + width;
       }
       ctx.restore();
     },
@@ -122,14 +148,14 @@
 
   function labelsOf(data) {
     if (data.x.kind !== "time") return data.x.values.map((v) => (v === null ? "null" : String(v)));
-    return data.x.values.map((v) => (v === null ? "null" : whole(v)));
+    return data.x.values.map((v) => (v === null ? "null" : whole(v, data.x.zone)));
   }
 
   function shape(data) {
     const isTime = data.kind === "line" && data.x.kind === "time";
     const grid = { color: token("--line") };
     const ticks = { color: token("--muted") };
-    const x = isTime ? timeAxis(data.x.values.filter((v) => v !== null)) : { type: "category" };
+    const x = isTime ? timeAxis(data.x.values.filter((v) => v !== null), data.x.zone) : { type: "category" };
     return {
       type: data.kind === "line" ? "line" : "bar",
       data: { labels: labelsOf(data), datasets: data.series.map((s, at) => dataset(s, at, data)) },
@@ -143,14 +169,14 @@
         scales: {
           x: { ...x, grid: { display: false }, border: grid, ticks: { ...ticks, ...x.ticks }, stacked: Boolean(data.stacked) },
           y: {
-            beginAtZero: data.kind !== "line", grid, border: { display: false }, stacked: Boolean(data.stacked),
+            beginAtZero: Boolean(data.zero) || data.kind !== "line", grid, border: { display: false }, stacked: Boolean(data.stacked),
             ticks: { ...ticks, callback: (v) => Number(v).toLocaleString("en", { notation: Math.abs(v) >= 1e6 ? "compact" : "standard" }) },
             title: { display: Boolean(data.unit), text: data.unit || "", color: token("--muted") },
           },
         },
         plugins: {
           legend: { display: data.series.length > 1, labels: { color: token("--text"), boxWidth: 14, boxHeight: 2 } },
-          tooltip: isTime ? { callbacks: { title: (items) => (items.length ? whole(items[0].parsed.x) : "") } } : {},
+          tooltip: isTime ? { callbacks: { title: (items) => (items.length ? whole(items[0].parsed.x, data.x.zone) : "") } } : {},
           marks: { list: data.marks || [], color: token("--muted") },
         },
       },

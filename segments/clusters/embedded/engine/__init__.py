@@ -24,7 +24,7 @@ from segments.services.engine.snapshots import SnapshotReader
 
 __all__ = ["OFFERS", "embedded_engine"]
 
-OFFERS: Final = Offers(own_processes=True, own_upkeep=True, set_aside=True, fixable=FIXABLE)
+OFFERS: Final = Offers(own_processes=True, own_upkeep=True, set_aside=True, reads_streams=True, fixable=FIXABLE)
 
 
 def _lacks(ctx: Context, capability: str) -> str:

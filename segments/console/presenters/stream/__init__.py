@@ -1,0 +1,1 @@
+"""What the pages of a stream show: lines over time, what waits in each partition, messages."""

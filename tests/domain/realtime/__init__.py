@@ -1,0 +1,1 @@
+"""Decisions of consumption as pure functions."""
