@@ -82,8 +82,8 @@ class KafkaStream:
         """By the topic's settings, where the login may read them."""
         with self._lock:
             if self._retention is None:
-                bootstrap = self._brokers.bootstrap(self._timeout)
-                self._retention = topic_retention(self.config.topic, self._settings, bootstrap, self._timeout)
+                client = self._brokers.administer(self._timeout)
+                self._retention = topic_retention(client, self.config.topic, self._timeout)
             return self._retention
 
     def consumer(self, partition: int, *, is_brief: bool = False) -> KafkaConsumer:

@@ -66,6 +66,10 @@ class KafkaBrokers:
                     self._checked_at = time.monotonic()
         return found
 
+    def administer(self, timeout_s: float) -> AdminClient:
+        """A client for questions about topics. Raises as ``bootstrap``."""
+        return AdminClient({**_connection_settings(self._settings), "bootstrap.servers": self.bootstrap(timeout_s)})
+
     def _bootstrap(self) -> str:
         found: list[str] = []
         for place in self._places:
@@ -76,7 +80,7 @@ class KafkaBrokers:
         return ",".join(found)
 
     def _check_advertised(self, bootstrap: str, timeout_s: float) -> None:
-        client = AdminClient({**connection_settings(self._settings), "bootstrap.servers": bootstrap})
+        client = AdminClient({**_connection_settings(self._settings), "bootstrap.servers": bootstrap})
         try:
             # Of all topics: asked for one, a broker may make it; and the question goes to no other broker than the one
             # it was given.
@@ -109,7 +113,7 @@ def unreachable(topic: str, cause: object) -> Unavailable:
     )
 
 
-def connection_settings(settings: dict[str, Any]) -> dict[str, Any]:
+def _connection_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Those that a client needs to connect, without what belongs to consumers."""
     wanted = (
         "security.",

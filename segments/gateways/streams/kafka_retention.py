@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import (  # type: ignore[attr-defined]  # the latter two are not in its __all__
-    AdminClient,
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # they are not in its __all__
     ConfigResource,
     ResourceType,
 )
 
 from segments.domain.realtime.streams.retention import Retention, unknown
-from segments.gateways.streams.kafka_brokers import connection_settings
 
 log = logging.getLogger(__name__)
 _MS: Final = "retention.ms"
@@ -22,9 +20,8 @@ _BYTES: Final = "retention.bytes"
 _POLICY: Final = "cleanup.policy"
 
 
-def topic_retention(topic: str, settings: Mapping[str, Any], bootstrap: str, timeout_s: float) -> Retention:
-    """By ``retention.ms`` and ``retention.bytes``; unknown where the login may not read the topic's settings."""
-    client = AdminClient({**connection_settings(dict(settings)), "bootstrap.servers": bootstrap})
+def topic_retention(client: Any, topic: str, timeout_s: float) -> Retention:
+    """By ``retention.ms`` and ``retention.bytes``, asked with an administrative client; unknown where the login may not read the topic's settings."""
     resource = ConfigResource(ResourceType.TOPIC, topic)
     try:
         answer = client.describe_configs([resource], request_timeout=timeout_s)[resource].result(timeout_s)

@@ -27,7 +27,7 @@ from tests.factories import CLUSTER
 from tests.services.embedded_engine import asking
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
 
-PAGE = f"/console/tables/{TABLE.typed}/stream/"
+PAGE = f"/console/tables/{TABLE.typed}/consumption/stream/"
 HOUR = 3_600_000
 
 
@@ -164,7 +164,7 @@ def test_charts_and_the_rest_document_have_the_samples_and_the_marks(operator: C
         table=table, name="t__0__5__x", partition=0, sequence=5, creation_ms=world.now - 150 * 60_000
     )
     event = AuditEvent.objects.create(
-        cluster=CLUSTER, target=TABLE.typed, action="pauseConsumption", outcome="ok", actor="ann"
+        cluster=CLUSTER, target=TABLE.typed, action="pauseConsumption", outcome="done", actor="ann"
     )
     AuditEvent.objects.filter(pk=event.pk).update(at=now - timedelta(minutes=140))
     page = operator.get(PAGE).content.decode()

@@ -109,7 +109,7 @@ def marks(table: Table, now: datetime, hours: int, partition: int | None = None)
     """
     since = now - timedelta(hours=hours)
     changes = AuditEvent.objects.filter(
-        cluster=table.cluster.name, target=table.name, action__in=_CHANGES, at__gte=since, outcome="ok"
+        cluster=table.cluster.name, target=table.name, action__in=_CHANGES, at__gte=since, outcome="done"
     ).order_by("-at")
     found = [(_ms(e.at) or 0, _CHANGES[e.action]) for e in changes[:_MOST_MARKS]]
     begun = Segment.objects.filter(table=table, sequence__gt=0, creation_ms__gte=_ms(since))
