@@ -21,7 +21,7 @@ _POLICY: Final = "cleanup.policy"
 
 
 def topic_retention(client: Any, topic: str, timeout_s: float) -> Retention:
-    """By ``retention.ms`` and ``retention.bytes``, asked with an administrative client; unknown where the login may not read the topic's settings."""
+    """By ``retention.ms`` and ``retention.bytes``; unknown where the login may not read the topic's settings."""
     resource = ConfigResource(ResourceType.TOPIC, topic)
     try:
         answer = client.describe_configs([resource], request_timeout=timeout_s)[resource].result(timeout_s)
