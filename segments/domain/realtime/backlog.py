@@ -17,7 +17,7 @@ CODES: Final = (EXPIRING, LOST)
 #: Unread messages that go within this, or within half of the time the stream keeps them, are a finding.
 WARN_MS: Final = 6 * 3_600_000
 ERROR_MS: Final = 3_600_000
-#: Between two samples further apart nothing is said of the rate: something else may have happened.
+#: Between two samples further apart no rate is computed: something else may have happened.
 _LONGEST_GAP_S: Final = 300.0
 
 
