@@ -13,7 +13,7 @@ from django.views import View
 from segments.api import audit, openapi_views, pushes, tokens
 from segments.api.clusters import brokers, cluster, cluster_tasks, clusters
 from segments.api.ingestion import actions, sessions, single_file
-from segments.api.queries import query
+from segments.api.queries import query, running
 from segments.api.realtime import completion, consumption, partitions, reingestion, set_aside, stored_copies, stream
 from segments.api.replacement import checks, lineage, protocol, snapshots, undo
 from segments.api.segments import segment_archive, segment_operations, segment_uploads, segments
@@ -208,6 +208,8 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
     "Additions": (
         Route("api/v1/tables/<str:table>/lineage/<str:entry>/preview", protocol.RevertPreview),
         Route("api/v1/audit", audit.AuditTrail),
+        Route("api/v1/queries", running.RunningQueriesView),
+        Route("api/v1/queries/<str:query>", running.OneRunningQuery),
         Route("api/v1/tables/<str:table>/findings", findings.TableFindings),
         Route("api/v1/tables/<str:table>/findings/<int:finding>/fix", findings.FixFinding),
         Route("api/v1/tables/<str:table>/findings/<int:finding>/assign", findings.AssignFinding),

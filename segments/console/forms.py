@@ -161,6 +161,10 @@ class QueryForm(PlainForm):
         ),
         error_messages={"required": "Write a query first."},
     )
+    #: Its plan is wanted, not its answer.
+    explain = forms.BooleanField(required=False)
+    #: By which its page cancels it.
+    query = forms.CharField(required=False, max_length=40, widget=forms.HiddenInput)
 
 
 class AuditFilter(forms.Form):

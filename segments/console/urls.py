@@ -4,17 +4,17 @@ pages for the cluster that ``cluster_address`` takes off an address; pages of th
 
 from __future__ import annotations
 
-from django.contrib.auth import views as auth_views
 from django.urls import URLPattern, URLResolver, include, path
 
 from segments.console import person_time_zone
 from segments.console.operation import Operation, operation_page
-from segments.console.views.access import audit, login, single_sign_on, tokens, tour
+from segments.console.views.access import audit, login, logout, single_sign_on, tokens, tour
 from segments.console.views.clusters import clusters, health, minion_tasks, servers
 from segments.console.views.ingestion import blocked_session, session_actions, table_ingestion
 from segments.console.views.ingestion import sessions as ingestion_sessions
 from segments.console.views.ingestion import setup as ingestion_setup
 from segments.console.views.push import push_actions, push_report, pushes
+from segments.console.views.queries import cancelling as query_cancelling
 from segments.console.views.queries import columns as query_columns
 from segments.console.views.queries import export as query_export
 from segments.console.views.queries import formatting as query_formatting
@@ -54,7 +54,7 @@ _login = [
     path("login/", login.Login.as_view(), name="login"),
     path("login/sso/", single_sign_on.leave, name="sign_on"),
     path("login/sso/return/", single_sign_on.come_back, name="sign_on_return"),
-    path("logout/", auth_views.LogoutView.as_view(), name="logout"),
+    path("logout/", logout.Logout.as_view(), name="logout"),
 ]
 _table_list = path("", tables.table_list, name="tables")
 _pages = [
@@ -159,6 +159,7 @@ _pages = [
     button("pushes/<uuid:push_id>/finish/", push_actions.FINISH, name="finish_push"),
     button("pushes/<uuid:push_id>/override/", push_actions.OVERRIDE, name="override_push"),
     path("query/", query_page.query, name="query"),
+    path("query/cancel/", query_cancelling.cancel, name="query_cancel"),
     path("query/kept/", query_kept.kept, name="query_kept"),
     path("query/save/", query_kept.save, name="query_save"),
     path("query/kept/<uuid:link>/delete/", query_kept.delete, name="query_delete"),

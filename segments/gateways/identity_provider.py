@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import requests
 from authlib.common.errors import AuthlibBaseError
@@ -58,6 +58,14 @@ class Started:
     verifier: str
 
 
+@dataclass(frozen=True)
+class SignedIn:
+    """``claims`` of the person; ``id_token``: what the provider wants to see again when their session is to end."""
+
+    claims: Mapping[str, Any]
+    id_token: str = field(repr=False)
+
+
 class IdentityProvider:
     """One provider. Raises Unavailable when it does not answer, or not as the standard says."""
 
@@ -80,14 +88,28 @@ class IdentityProvider:
             )
         return str(url), started
 
-    def finish(self, code: str, redirect_uri: str, started: Started) -> dict[str, Any]:
-        """The claims of the person who came back with ``code``. NotAuthenticated for a code that does not count, or a
-        token that is not for us or not for this browser.
+    def finish(self, code: str, redirect_uri: str, started: Started) -> SignedIn:
+        """The person who came back with ``code``. NotAuthenticated for a code that does not count, or a token that is
+        not for us or not for this browser.
         """
         document, keys = self._description()
         token = self._token(document, code, redirect_uri, started)
-        claims = self._claims(str(token.get("id_token") or ""), keys, started)
-        return claims | self._more(document, str(token.get("access_token") or ""), str(claims["sub"]))
+        id_token = str(token.get("id_token") or "")
+        claims = self._claims(id_token, keys, started)
+        more = self._more(document, str(token.get("access_token") or ""), str(claims["sub"]))
+        return SignedIn(claims | more, id_token)
+
+    def end(self, id_token: str, back: str, state: str) -> str:
+        """The address to send the browser to, so that the session ends at the provider, too, which then sends it to
+        ``back``; empty where it has none. Forbidden where that is no place for the token.
+        """
+        document, _ = self._description()
+        if not document.get("end_session_endpoint"):
+            return ""
+        address = self._checked(document, "end_session_endpoint", is_called=False)
+        hints = {"id_token_hint": id_token, "client_id": self._settings.client_id}
+        query = urlencode({**hints, "post_logout_redirect_uri": back, "state": state})
+        return f"{address}{'&' if '?' in address else '?'}{query}"
 
     def _token(self, document: Mapping[str, Any], code: str, redirect_uri: str, started: Started) -> Mapping[str, Any]:
         with self._session(redirect_uri) as session:

@@ -80,6 +80,9 @@ class Servers(Protocol):
         ``room`` has.
         """
 
+    def cancel(self, url: str, query: str, timeout_s: float) -> None:
+        """DELETE /query/{query}: end what it does for the query of this ``requestId``, now or when it comes."""
+
     def is_alive(self, url: str, timeout_s: float) -> bool:
         """Does it answer at all?"""
 
@@ -144,6 +147,10 @@ class HttpServers:
             return QueryReply(None, tuple(lacks.get("missing", ())), bool(lacks.get("needsSchema")))
         _raise_for(url, status, body)
         return QueryReply(body)
+
+    def cancel(self, url: str, query: str, timeout_s: float) -> None:
+        """DELETE /query/{query}."""
+        self.ask(url, "DELETE", f"/query/{quote(query, safe='')}", timeout_s)
 
     def is_alive(self, url: str, timeout_s: float) -> bool:
         """GET /health/liveness on a connection of its own."""

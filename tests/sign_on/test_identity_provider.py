@@ -46,7 +46,7 @@ def signed(claims: Mapping[str, Any], key: Any = KEY, **header: str) -> str:
 
 
 def test_a_right_token_gives_its_claims() -> None:
-    assert Answers(token=signed(CLAIMS)).finish("code", "https://us", STARTED)["sub"] == "7"
+    assert Answers(token=signed(CLAIMS)).finish("code", "https://us", STARTED).claims["sub"] == "7"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_keys_that_the_provider_changed_since_are_read_again() -> None:
     provider.start("https://us")
     provider.keys = KeySet([RSAKey.generate_key(2048, {"kid": "two"})])
     provider.token = signed(CLAIMS, provider.keys.keys[0], kid="two")
-    assert provider.finish("code", "https://us", STARTED)["sub"] == "7"
+    assert provider.finish("code", "https://us", STARTED).claims["sub"] == "7"
 
 
 @pytest.mark.parametrize("part", ["token_endpoint", "jwks_uri"])
@@ -99,7 +99,7 @@ def test_no_part_on_another_host_or_without_tls_is_called(part: str, url: object
 def test_another_host_is_called_when_the_settings_name_it() -> None:
     elsewhere = {**DOCUMENT, "jwks_uri": "https://keys.example/keys"}
     provider = Answers(elsewhere, signed(CLAIMS), frozenset({"keys.example"}))
-    assert provider.finish("code", "https://us", STARTED)["sub"] == "7"
+    assert provider.finish("code", "https://us", STARTED).claims["sub"] == "7"
 
 
 def test_a_document_of_another_issuer_is_not_believed_and_not_asked_for_again_at_once() -> None:
@@ -144,3 +144,17 @@ def test_groups_are_texts_or_a_list_of_them(value: Any, groups: set[str]) -> Non
 def test_a_mapping_of_groups_that_does_not_read_is_refused(text: str) -> None:
     with pytest.raises(PinotAdminError, match="names no two groups"):
         parse_group_names(text)
+
+
+def test_a_session_ends_only_at_an_address_that_may_have_the_token() -> None:
+    def at(url: object) -> Answers:
+        return Answers(DOCUMENT | {"end_session_endpoint": url})
+
+    assert at(None).end("token", "https://us/login/", "s") == ""
+    assert at("https://login.example/end?a=b").end("t", "https://us/login/", "s") == (
+        "https://login.example/end?a=b&id_token_hint=t&client_id=us&post_logout_redirect_uri=https%3A%2F%2Fus%2Flogin%2F"
+        "&state=s"
+    )
+    for url in ("http://id.example/end", "javascript:alert(1)", 7):
+        with pytest.raises(Forbidden, match="end_session_endpoint"):
+            at(url).end("token", "https://us/login/", "s")

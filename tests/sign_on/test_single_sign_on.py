@@ -6,12 +6,15 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
+import requests
 from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
 
+from segments.errors import Unavailable
+from segments.gateways.identity_provider import IdentityProvider
 from segments.models import AuditEvent, SignOnIdentity
 from tests.factories import make_user
-from tests.sign_on.conftest import RETURN, Provider, sign_in
+from tests.sign_on.conftest import RETURN, Provider, leaving_to, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -115,7 +118,7 @@ def test_a_deactivated_user_stays_out(provider: Provider) -> None:
 
 def test_an_answer_that_belongs_to_another_browser_or_another_attempt_signs_nobody_in(provider: Provider) -> None:
     client = Client()
-    victim = provider.agree(client.post("/login/sso/")["Location"], "id-9")
+    victim = provider.agree(leaving_to(client.post("/login/sso/")), "id-9")
     foreign = Client().get(victim)
     assert foreign.status_code == 401
     assert "did not begin in this browser" in foreign.content.decode()
@@ -126,7 +129,7 @@ def test_an_answer_that_belongs_to_another_browser_or_another_attempt_signs_nobo
 
 def test_a_code_counts_once(provider: Provider) -> None:
     client = Client()
-    back = provider.agree(client.post("/login/sso/")["Location"], "id-10")
+    back = provider.agree(leaving_to(client.post("/login/sso/")), "id-10")
     kept = client.cookies["pinotadmin_sign_on"].value
     assert client.get(back).status_code == 302
     client.logout()
@@ -136,7 +139,7 @@ def test_a_code_counts_once(provider: Provider) -> None:
 
 def test_a_token_that_was_made_for_another_sign_in_does_not_count(provider: Provider) -> None:
     client = Client()
-    leaving = urlsplit(client.post("/login/sso/")["Location"])
+    leaving = urlsplit(leaving_to(client.post("/login/sso/")))
     asked = {name: values[0] for name, values in parse_qs(leaving.query).items()} | {"nonce": "of somebody else"}
     back = provider.agree(leaving._replace(query=urlencode(asked)).geturl(), "id-11")
     answer = client.get(back)
@@ -146,7 +149,7 @@ def test_a_token_that_was_made_for_another_sign_in_does_not_count(provider: Prov
 
 def test_a_person_who_says_no_at_the_provider_reads_it_on_the_log_in_page(provider: Provider) -> None:
     client = Client()
-    state = parse_qs(urlsplit(client.post("/login/sso/")["Location"]).query)["state"][0]
+    state = parse_qs(urlsplit(leaving_to(client.post("/login/sso/"))).query)["state"][0]
     answer = client.get(RETURN, {"state": state, "error": "access_denied"})
     assert answer.status_code == 401
     assert "access_denied" in answer.content.decode()
@@ -182,3 +185,41 @@ def test_only_superusers_link_accounts_to_users(provider: Provider) -> None:
     assert of_staff.post(address, link).status_code == 403
     assert of_root.post(address, link).status_code == 302
     assert SignOnIdentity.objects.get().user == owner
+
+
+def test_who_logs_out_is_logged_out_at_the_provider_too_and_comes_back(provider: Provider) -> None:
+    provider.describe("id-20", preferred_username="lea")
+    client = Client()
+    sign_in(provider, "id-20", client)
+    leaving = urlsplit(leaving_to(client.post("/logout/")))
+    assert client.get("/console/audit/").status_code == 302, "the session is over here"
+    given = parse_qs(leaving.query)
+    assert leaving.path == "/oauth2/end_session"
+    assert given["post_logout_redirect_uri"] == ["http://testserver/login/"]
+    assert given["client_id"] == ["pinotadmin"]
+    assert given["id_token_hint"][0].count(".") == 2
+    page = requests.get(leaving.geturl(), timeout=10).text
+    assert "http://testserver/login/?state=" in page
+
+
+def test_who_logged_in_with_a_password_stays_here_when_logging_out(provider: Provider) -> None:
+    client = Client()
+    client.force_login(make_user("pia"))
+    answer = client.post("/logout/")
+    assert (answer.status_code, answer["Location"]) == (302, "/login/")
+
+
+def test_who_logs_out_is_logged_out_here_though_the_provider_is_down(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider.describe("id-21", preferred_username="lou")
+    client = Client()
+    sign_in(provider, "id-21", client)
+
+    def silent(*_: object) -> str:
+        raise Unavailable("It does not answer.")
+
+    monkeypatch.setattr(IdentityProvider, "end", silent)
+    answer = client.post("/logout/")
+    assert (answer.status_code, answer["Location"]) == (302, "/login/")
+    assert client.get("/console/audit/").status_code == 302

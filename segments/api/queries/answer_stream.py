@@ -12,6 +12,7 @@ from typing import Any, Final
 import orjson
 
 from segments.dataplane.query.rows import PiecewiseRows
+from segments.dataplane.stopping import Stop
 
 _MARK: Final = "\0rows\0"
 
@@ -27,12 +28,15 @@ def encode(body: Any) -> bytes:
 
 
 class AnswerPieces(Iterator[bytes]):
-    """The pieces of an answer with many rows; ``held`` is closed with it, whether it was read to its end or not."""
+    """The pieces of an answer with many rows; ``held`` is closed with it, whether it was read to its end or not. Once
+    ``stop`` is set it breaks off.
+    """
 
-    def __init__(self, answer: dict[str, Any], rows: PiecewiseRows, held: ExitStack) -> None:
-        self._pieces, self._held = _pieces(answer, rows), held
+    def __init__(self, answer: dict[str, Any], rows: PiecewiseRows, held: ExitStack, stop: Stop) -> None:
+        self._pieces, self._held, self._stop = _pieces(answer, rows), held, stop
 
     def __next__(self) -> bytes:
+        self._stop.check()
         return next(self._pieces)
 
     def close(self) -> None:

@@ -15,10 +15,12 @@ from segments.api.base import ApiView, need_text, text_param
 from segments.api.bodies import QueryBody, read_body
 from segments.api.queries.answer_stream import AnswerPieces, encode
 from segments.dataplane.query.rows import PiecewiseRows
+from segments.dataplane.stopping import stoppable
 from segments.errors import InvalidInput
 from segments.services.access.api_tokens import person_name
 from segments.services.access.query_rights import require_query_rights
 from segments.services.core.streaming import in_threads
+from segments.services.queries.options import CLIENT_ID, option_of
 from segments.services.replacement.history.as_of import query_as_of, snapshot_named
 
 _LARGEST_BODY: Final = 8 << 20
@@ -57,13 +59,17 @@ class Query(ApiView):
         require_query_rights(request.user, self.cluster_name, sql, given, is_foreign=is_foreign)
         with ExitStack() as held:
             held.enter_context(wiring.query_slots().slot(person_name(request.user)))
+            client_id = option_of(sql, given, CLIENT_ID)
+            running = wiring.running_queries().running(request.user, self.ctx.cluster, sql, client_id)
+            stop = held.enter_context(running).stop
             name = snapshot_named(sql, given)
             of_now = wiring.query(self.cluster).query
-            answer = query_as_of(self.ctx, sql, given, name) if name else of_now(sql, given)
+            with stoppable(stop):
+                answer = query_as_of(self.ctx, sql, given, name) if name else of_now(sql, given)
             rows = (answer.get("resultTable") or {}).get("rows")
             if not isinstance(rows, PiecewiseRows):
                 return HttpResponse(encode(answer), content_type="application/json")
-            pieces = AnswerPieces(answer, rows, held.pop_all())
+            pieces = AnswerPieces(answer, rows, held.pop_all(), stop)
         is_async = isinstance(request._request, ASGIRequest)
         response = StreamingHttpResponse(in_threads(pieces) if is_async else pieces, content_type="application/json")
         response._resource_closers.append(pieces.close)  # type: ignore[attr-defined]  # the stream may end before it began

@@ -20,6 +20,7 @@ _NAMES: Final = {
     SEGMENTS_UNAVAILABLE: "BrokerSegmentUnavailableError",
     BROKER_TIMEOUT: "BrokerTimeoutError",
     INTERNAL: "InternalError",
+    503: "QueryCancellationError",
     700: "QueryValidationError",
     UNKNOWN_COLUMN: "UnknownColumnError",
 }

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import logging
 import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from segments.dataplane import query as engine
-from segments.dataplane import query_bounds
 from segments.dataplane.broker import answers
 from segments.dataplane.broker.acknowledgements import Acknowledgements
+from segments.dataplane.broker.asked.explain import explain
+from segments.dataplane.broker.asked.question import Question, current_stop, read_question
 from segments.dataplane.broker.fan_out import FanOut, Gathered
 from segments.dataplane.broker.live_routing import LiveRouting
 from segments.dataplane.broker.progress import Progress
@@ -26,14 +26,12 @@ from segments.dataplane.broker.queried_tables import Side, is_created, sides_of
 from segments.dataplane.broker.routing import Routing, replicas_of
 from segments.dataplane.broker.served_tables import ServedTables
 from segments.dataplane.broker.server_health import ServerHealth
-from segments.dataplane.broker.stages import MOST_ROWS, StagesWork, read_stages
+from segments.dataplane.broker.stages import MOST_ROWS, StagesWork
 from segments.dataplane.broker.strict_groups import is_strict, narrowed
 from segments.dataplane.query import QueryRejected
 from segments.dataplane.query.engine import check_bytes
-from segments.dataplane.query.multistage import StagesStatement
-from segments.dataplane.query.sql.parse import parse_select
+from segments.dataplane.stopping import stoppable
 from segments.domain.formats.plural import counted
-from segments.domain.formats.whole_number import whole_number
 from segments.domain.tables.schema import Schema
 from segments.errors import PinotAdminError, Rejected, Unavailable
 from segments.gateways.servers import Servers
@@ -44,31 +42,9 @@ from segments.store.records.instances import Membership, join
 log = logging.getLogger(__name__)
 
 TAGS: Final = ("DefaultTenant_BROKER",)
-DEFAULT_TIMEOUT_MS: Final = 10_000
 #: Seconds in which a query may start again because the routing changed under it, or wait for a change that is sure to
 #: come.
 _RERUN_S: Final = 1.0
-
-
-@dataclass(frozen=True)
-class _Question:
-    """A query as asked. ``segments``: only these, hidden or not; None: the visible ones. ``deadline`` is of
-    ``time.monotonic``. ``stages``: it reads several tables; ``rows``: so many are read at most, whatever LIMIT says.
-    """
-
-    sql: str
-    request_id: str
-    options: Mapping[str, str]
-    segments: tuple[str, ...] | None
-    started: float
-    deadline: float
-    stages: StagesStatement | None = None
-    rows: int | None = None
-
-    @property
-    def tables(self) -> Sequence[str]:
-        """Names of the tables that it reads."""
-        return [engine.table_of(self.sql)] if self.stages is None else list(self.stages.tables)
 
 
 @dataclass(frozen=True)
@@ -167,21 +143,11 @@ class Broker:
         of the ideal state, hidden ones too (for checks of a new snapshot before the switch), instead of the visible
         ones.
         """
-        started, request_id = time.monotonic(), uuid.uuid4().hex[:16]
+        started, stop = time.monotonic(), current_stop()
         try:
-            stages = read_stages(sql, options or {}, is_by_segment=segments is not None)
-            given = {**(parse_select(sql).options if stages is None else stages.options), **(options or {})}
-            timeout_ms = _timeout_ms(given)
-            question = _Question(
-                sql=sql,
-                request_id=request_id,
-                options={**given, "now": str(self._clock()), "timeoutMs": str(timeout_ms)},
-                segments=None if segments is None else tuple(dict.fromkeys(segments)),
-                started=started,
-                deadline=started + timeout_ms / 1000,
-                stages=stages,
-            )
-            return self._answer(question)
+            with stoppable(stop):
+                asked = read_question(sql, options or {}, segments, stop=stop, started=started, clock=self._clock)
+                return self._answer(asked)
         except _Failed as failure:
             code, message, gathered = failure.code, failure.message, failure.gathered
         except QueryRejected as error:
@@ -189,15 +155,16 @@ class Broker:
         except Rejected as error:
             code, message, gathered = int(error.data.get("error_code") or answers.QUERY_EXECUTION), str(error), None
         except Exception as error:  # a query must always have an answer
-            log.exception("Query %s failed: %s", request_id, sql)
+            log.exception("Query %s failed: %s", stop.query, sql)
             code, message, gathered = answers.INTERNAL, f"{type(error).__name__}: {error}", None
-        return self._failure(request_id, started, code, message, gathered)
+        return self._failure(stop.query, started, code, message, gathered)
 
-    def _answer(self, question: _Question) -> dict[str, Any]:
+    def _answer(self, question: Question) -> dict[str, Any]:
         """Run it; again on a fresh snapshot when the old one could not be served any more. Two snapshots are never
         mixed.
         """
         while True:
+            question.stop.check()
             sides = self._sides(question)
             try:
                 return self._run(question, sides)
@@ -208,7 +175,7 @@ class Broker:
                 if left <= 0 or not self._follower.wait_change(known, patience):
                     raise
 
-    def _sides(self, question: _Question) -> dict[str, list[Side]]:
+    def _sides(self, question: Question) -> dict[str, list[Side]]:
         """Of every table that the query names, as of one moment."""
         for name in question.tables:
             if not self._known_sides([name], question)[name] and is_created(self._store, name):
@@ -219,16 +186,18 @@ class Broker:
                 raise _Failed(answers.TABLE_DOES_NOT_EXIST, f"Table '{name}' does not exist.")
         return found
 
-    def _known_sides(self, names: Sequence[str], question: _Question) -> dict[str, list[Side]]:
+    def _known_sides(self, names: Sequence[str], question: Question) -> dict[str, list[Side]]:
         routings = self._follower.routings()
         return {name: sides_of(name, routings, is_by_name=question.segments is not None) for name in names}
 
     @staticmethod
-    def _patience(question: _Question) -> float:
+    def _patience(question: Question) -> float:
         """Seconds that this query may still wait for a change that is sure to come; 0 or less: none."""
         return min(question.started + _RERUN_S, question.deadline) - time.monotonic()
 
-    def _run(self, question: _Question, sides: Mapping[str, Sequence[Side]]) -> dict[str, Any]:
+    def _run(self, question: Question, sides: Mapping[str, Sequence[Side]]) -> dict[str, Any]:
+        if question.is_explained:
+            return self._explained(question, sides)
         if question.stages is None:
             wanted = [(question, side) for one in sides.values() for side in one]
             answered = self._read_all(wanted)
@@ -254,16 +223,27 @@ class Broker:
             time_used_ms=round((now - question.started) * 1000),
             reduce_time_ms=round((now - reduce_from) * 1000),
             request_id=question.request_id,
+            client_request_id=question.client_id,
             broker_id=self.broker_id,
             tables_queried=sorted({side.routing.table.raw for one in sides.values() for side in one}),
         )
 
-    def _read_all(self, wanted: Sequence[tuple[_Question, Side]]) -> list[_Answered]:
+    def _explained(self, question: Question, sides: Mapping[str, Sequence[Side]]) -> dict[str, Any]:
+        return engine.broker_response(
+            explain(question, sides),
+            time_used_ms=round((time.monotonic() - question.started) * 1000),
+            request_id=question.request_id,
+            client_request_id=question.client_id,
+            broker_id=self.broker_id,
+            tables_queried=sorted({side.routing.table.raw for one in sides.values() for side in one}),
+        )
+
+    def _read_all(self, wanted: Sequence[tuple[Question, Side]]) -> list[_Answered]:
         """At once; the first on this very thread."""
         tasks = [self._pool.submit(self._read, question, side) for question, side in wanted[1:]]
         return [self._read(*wanted[0]), *(task.result() for task in tasks)]
 
-    def _read(self, question: _Question, side: Side) -> _Answered:
+    def _read(self, question: Question, side: Side) -> _Answered:
         """One table's parts, whole, from one snapshot."""
         routing = side.routing
         if routing.schema is None:
@@ -287,7 +267,9 @@ class Broker:
             question.deadline,
             least,
             lambda segment, choice: self._progress.choose(segment, choice if strict else routing.sure(segment, choice)),
+            question.stop,
         )
+        question.stop.check()
         _check_whole(gathered, routing)
         check_bytes(sum(map(len, gathered.parts)))
         parts = [engine.decode_partial(part) for part in gathered.parts]
@@ -296,7 +278,7 @@ class Broker:
             self._progress.note(routing, least, docs, {s: rows for part in parts for s, rows in part.tails.items()})
         return _Answered(plan, gathered, parts, len(replicas))
 
-    def _replicas(self, question: _Question, routing: Routing) -> dict[str, Any]:
+    def _replicas(self, question: Question, routing: Routing) -> dict[str, Any]:
         """{segment: servers} of what this query has to read; every one of them has at least one server."""
         if question.segments is None:
             wanted = routing.wanted
@@ -343,7 +325,7 @@ class Broker:
             log.warning("%s could not be noted again; it is waited for while it is live: %s", self.broker_id, error)
 
 
-def _request(question: _Question, side: Side, schema: Schema) -> dict[str, Any]:
+def _request(question: Question, side: Side, schema: Schema) -> dict[str, Any]:
     """What every server of a table is asked, but for the segments."""
     return {
         "sql": question.sql,
@@ -375,12 +357,3 @@ def _check_whole(gathered: Gathered, routing: Routing) -> None:
         gathered,
         is_outdated=gathered.is_behind,
     )
-
-
-def _timeout_ms(options: Mapping[str, str]) -> int:
-    """``timeoutMs`` of the options, or the default."""
-    text = options.get("timeoutMs") or str(DEFAULT_TIMEOUT_MS)
-    timeout_ms = whole_number(text)
-    if not timeout_ms:
-        raise QueryRejected(f"timeoutMs must be a whole number above 0, not '{text[:40]}'.")
-    return min(timeout_ms, query_bounds.current().timeout_ms)

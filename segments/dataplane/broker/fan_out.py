@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -14,9 +15,12 @@ from segments.dataplane import query_bounds
 from segments.dataplane.broker.progress import Least
 from segments.dataplane.broker.routing import ServerRef
 from segments.dataplane.broker.server_health import ServerHealth
-from segments.errors import Unavailable
+from segments.dataplane.stopping import Stop
+from segments.errors import PinotAdminError, Unavailable
 from segments.gateways.answer_budget import AnswerBudget
 from segments.gateways.servers import QueryReply, Servers
+
+log = logging.getLogger(__name__)
 
 _PROBE_S: Final = 2.0
 #: All parts of one query may have so many times the bytes that its answer may: what is merged is smaller than its
@@ -62,6 +66,7 @@ class _Open:
     least: Least
     choose: Chooser
     replicas: Mapping[str, tuple[ServerRef, ...]]
+    stop: Stop
     tried: dict[str, set[str]]
     silent: set[str] = field(default_factory=set)
     reasons: dict[str, str] = field(default_factory=dict)
@@ -77,11 +82,13 @@ class FanOut:
     def __init__(self, servers: Servers, health: ServerHealth, threads: int = 32) -> None:
         self._servers, self._health = servers, health
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="fan-out")
+        self._ending = ThreadPoolExecutor(2, thread_name_prefix="fan-out-ending")
         self._turn = itertools.count()
 
     def close(self) -> None:
         """End the threads."""
         self._pool.shutdown(wait=True, cancel_futures=True)
+        self._ending.shutdown(wait=True, cancel_futures=True)
 
     def gather(
         self,
@@ -90,12 +97,13 @@ class FanOut:
         deadline: float,
         least: Least,
         choose: Chooser,
+        stop: Stop | None = None,
     ) -> Gathered:
         """Ask for all segments of ``replicas`` until ``deadline`` (``time.monotonic``). ``schema`` in the request goes
         to servers that do not know it yet. ``least``: rows that consuming segments must have; they are read where
-        ``choose`` says.
+        ``choose`` says. Once ``stop`` is set, nobody is asked any more, and servers that were are told to end.
         """
-        gathered, still = Gathered(), _Open(least, choose, replicas, defaultdict(set))
+        gathered, still = Gathered(), _Open(least, choose, replicas, stop or Stop(), defaultdict(set))
         waiting = list(replicas)
         while waiting:
             plan = self._assign(waiting, still, gathered)
@@ -173,16 +181,27 @@ class FanOut:
             if tails := {s: least.tails[s] for s in segments if s in least.tails}:
                 asked["tails"] = tails
             schema = asked.pop("schema", None)
-            reply = self._servers.query(server.url, asked, left, is_patient=patient, room=still.room)
-            if not reply.needs_schema:
-                return reply
-            # Once per schema, table and life of a server.
-            asked["schema"] = schema
-            return self._servers.query(
-                server.url, asked, max(0.1, deadline - time.monotonic()), is_patient=patient, room=still.room
-            )
+            with still.stop.calling(lambda: self._end_soon(server, still.stop.query)):
+                reply = self._servers.query(server.url, asked, left, is_patient=patient, room=still.room)
+                if not reply.needs_schema:
+                    return reply
+                # Once per schema, table and life of a server.
+                asked["schema"] = schema
+                return self._servers.query(
+                    server.url, asked, max(0.1, deadline - time.monotonic()), is_patient=patient, room=still.room
+                )
         except Unavailable as error:
             return error
+
+    def _end_soon(self, server: ServerRef, query: str) -> None:
+        """On a thread that no query needs, so that queries that take all of theirs can be ended."""
+        self._ending.submit(self._end, server, query)
+
+    def _end(self, server: ServerRef, query: str) -> None:
+        try:
+            self._servers.cancel(server.url, query, _PROBE_S)
+        except PinotAdminError as error:  # it ends with its time
+            log.warning("%s was not reached to end query %s: %s", server.instance, query, error)
 
     def _take(
         self, server: ServerRef, segments: list[str], reply: QueryReply | Unavailable, still: _Open, gathered: Gathered

@@ -16,6 +16,7 @@ from segments.dataplane import query_bounds
 from segments.dataplane.broker.queried_tables import Side
 from segments.dataplane.query import PartialResult, QueryPlan, QueryRejected, ResultTable, execute_partial
 from segments.dataplane.query.multistage import StagesStatement, execute_stages, plan_stages, stages_of
+from segments.dataplane.stopping import current
 from segments.domain.tables.schema import Schema
 from segments.expressions.query_errors import EXECUTION_TIMEOUT, QUERY_EXECUTION, SQL_PARSING
 
@@ -25,6 +26,8 @@ MOST_ROWS: Final = 10_000_000
 _TABLES: Final = 4
 #: Such queries that run at the same time in one process.
 _AT_ONCE: Final = 2
+#: Seconds between two checks whether a waiting query is still wanted.
+_CHECK_S: Final = 0.1
 _turns: Final = threading.BoundedSemaphore(_AT_ONCE)
 
 
@@ -71,7 +74,7 @@ class StagesWork:
             mine, left = left[:count], left[count:]
             tables[short] = _rows(scan.table, mine)
         _check_bytes(tables.values())
-        if not _turns.acquire(timeout=max(0.0, deadline - time.monotonic())):
+        if not _take_turn(deadline):
             raise QueryRejected(
                 f"{_AT_ONCE} queries of several stages run already, and none ended in time.",
                 error_code=EXECUTION_TIMEOUT,
@@ -81,6 +84,15 @@ class StagesWork:
             return execute_stages(self._plan, tables, max(0.01, deadline - time.monotonic()))
         finally:
             _turns.release()
+
+
+def _take_turn(deadline: float) -> bool:
+    """False when there is none until then. Raises QueryRejected (503) when the query is cancelled while it waits."""
+    while not _turns.acquire(timeout=min(_CHECK_S, max(0.0, deadline - time.monotonic()))):
+        current().check()
+        if time.monotonic() >= deadline:
+            return False
+    return True
 
 
 def _schema(name: str, sides: Sequence[Side]) -> Schema:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from segments.dataplane import query_bounds
 from segments.dataplane.query import time_limit
-from segments.expressions.query_errors import EXECUTION_TIMEOUT, QUERY_EXECUTION, QueryRejected
+from segments.expressions.query_errors import QUERY_EXECUTION, QueryRejected
 
 #: Nothing outside of the registered Arrow tables can be read, nothing is written to disk, and the text of a query can
 #: not change that.
@@ -41,7 +41,8 @@ _STAGES_SHARE: Final = 4
 
 def run(sql: str, name: str, table: pa.Table) -> pa.Table:
     """Run our own text over one Arrow table, which it knows as ``name``. Raises QueryRejected: (200) when DuckDB gives
-    up, (250) when the thread's ``time_limit`` is over, (700) when the result has more bytes than an answer may.
+    up, (250) when the thread's ``time_limit`` is over, (503) when its query was cancelled, (700) when the result has
+    more bytes than an answer may.
     """
     return _run(_MAIN, sql, {name: table}, None)
 
@@ -55,22 +56,16 @@ def run_stages(sql: str, tables: Mapping[str, pa.Table]) -> pa.Table:
 
 def _run(database: str, sql: str, tables: Mapping[str, pa.Table], most_rows: int | None) -> pa.Table:
     cursor = _cursor(database)
+    statement = time_limit.begin(cursor)
     for name, table in tables.items():
         cursor.register(name, table)
-    is_watched = time_limit.begin(cursor)
     try:
         found = _read(cursor.sql(sql).to_arrow_reader(_BATCH_ROWS), most_rows)
     except (duckdb.Error, pa.ArrowException, OSError) as error:  # the latter two: while the result is read
-        if is_watched and time_limit.end(cursor):
-            raise QueryRejected(
-                "The query took longer than its time.",
-                error_code=EXECUTION_TIMEOUT,
-                remedy="Ask for less, or raise timeoutMs.",
-            ) from error
+        time_limit.check(statement)
         raise QueryRejected(f"The query failed: {_short(error)}", error_code=QUERY_EXECUTION) from error
     finally:
-        if is_watched:
-            time_limit.end(cursor)
+        time_limit.end(statement)
         for name in tables:
             cursor.unregister(name)
     return found

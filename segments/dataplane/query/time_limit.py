@@ -1,4 +1,4 @@
-"""Ends what the query engine still does when its query's time is over: nobody waits for it any more."""
+"""Ends what the query engine still does when its query's time is over or it was cancelled: nobody waits for it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,27 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
 from typing import Any, Final
+
+from segments.dataplane.stopping import Stop, current
+from segments.expressions.query_errors import EXECUTION_TIMEOUT, QueryRejected
 
 _INTERVAL_S: Final = 0.1
 _LOCAL: Final = threading.local()
+
+
+class Statement:
+    """One that runs on ``cursor``. ``is_ended``: its watch interrupted it."""
+
+    def __init__(self, cursor: Any, until: float, stop: Stop) -> None:
+        self.cursor, self.until, self.stop = cursor, until, stop
+        self.is_ended = False
+
+    @property
+    def is_due(self) -> bool:
+        """Is it to be interrupted now?"""
+        return self.stop.is_set or self.until <= time.monotonic()
 
 
 class _Watch:
@@ -17,20 +34,19 @@ class _Watch:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running: dict[int, tuple[Any, float]] = {}
+        self._running: set[Statement] = set()
         self._is_watching = False
 
-    def begin(self, cursor: Any, until: float) -> None:
+    def begin(self, statement: Statement) -> None:
         with self._lock:
-            self._running[id(cursor)] = cursor, until
+            self._running.add(statement)
             if not self._is_watching:
                 self._is_watching = True
                 threading.Thread(target=self._watch, name="query-time-limit", daemon=True).start()
 
-    def end(self, cursor: Any) -> bool:
-        """Was it ended for taking too long?"""
+    def end(self, statement: Statement) -> None:
         with self._lock:
-            return self._running.pop(id(cursor), None) is None
+            self._running.discard(statement)
 
     def _watch(self) -> None:
         idle = 0
@@ -41,11 +57,10 @@ class _Watch:
                 if idle > 100:
                     self._is_watching = False
                     return
-                now = time.monotonic()
-                for key, (cursor, until) in list(self._running.items()):
-                    if until <= now:
-                        del self._running[key]
-                        cursor.interrupt()
+                for statement in [s for s in self._running if s.is_due]:
+                    self._running.discard(statement)
+                    statement.is_ended = True
+                    statement.cursor.interrupt()
 
 
 _watch = _Watch()
@@ -62,15 +77,28 @@ def time_limit(seconds: float) -> Iterator[None]:
         _LOCAL.until = before
 
 
-def begin(cursor: Any) -> bool:
-    """A statement starts on this cursor; False when no limit holds for this thread."""
+def begin(cursor: Any) -> Statement:
+    """A statement starts on this cursor. Raises QueryRejected (503) when its query was cancelled."""
+    stop = current()
+    stop.check()
     until: float | None = getattr(_LOCAL, "until", None)
-    if until is None:
-        return False
-    _watch.begin(cursor, until)
-    return True
+    statement = Statement(cursor, inf if until is None else until, stop)
+    _watch.begin(statement)
+    return statement
 
 
-def end(cursor: Any) -> bool:
-    """It has ended; was it for taking too long?"""
-    return _watch.end(cursor)
+def end(statement: Statement) -> None:
+    """It has ended; it is not interrupted from here on. May be said twice."""
+    _watch.end(statement)
+
+
+def check(statement: Statement) -> None:
+    """Raises QueryRejected, (503) or (250), for one that has ended because it was interrupted."""
+    end(statement)
+    if statement.is_ended:
+        statement.stop.check()
+        raise QueryRejected(
+            "The query took longer than its time.",
+            error_code=EXECUTION_TIMEOUT,
+            remedy="Ask for less, or raise timeoutMs.",
+        )

@@ -14,6 +14,7 @@ from segments.dataplane import query as engine
 from segments.dataplane.server.http.query_request import QueryRequest, read_query_request
 from segments.dataplane.server.schemas import SchemaCache
 from segments.dataplane.server.segment_finder import SegmentFinder
+from segments.dataplane.stopping import ServerStops
 from segments.errors import PinotAdminError
 from segments.metrics import servers
 from segments.names import split_table_name
@@ -35,6 +36,7 @@ class QueryRunner:
     def __init__(self, host: str, finder: SegmentFinder, schemas: SchemaCache, cache_bytes: Callable[[], int]) -> None:
         self._host, self._finder, self._schemas = host, finder, schemas
         self.cache_bytes = cache_bytes
+        self.stops = ServerStops()
         self._lock = threading.Lock()
         self.queries = 0
 
@@ -47,7 +49,10 @@ class QueryRunner:
         request = read_query_request(body)
         answer: bytes | Refusal
         try:
-            answer = self._run(request)
+            with self.stops.part(request.request_id) as stop:
+                stop.check()
+                answer = self._run(request)
+                stop.check()
         except engine.QueryRejected as error:
             answer = Refusal(400, {"message": str(error), "status": 400, "errorCode": error.error_code})
         except PinotAdminError as error:

@@ -65,6 +65,8 @@ def test_its_page_shows_the_failed_checks_what_can_be_done_and_its_replacement(o
         "Check again…",
         "Switch anyway…",
         "Cancel this push",
+        f"{push.entry_id}%3Ato",
+        f"?from=current&amp;to={push.entry_id}",
     ):
         assert words in text
     assert f"/console/tables/t_OFFLINE/lineage/{push.entry_id}/" in text

@@ -8,6 +8,7 @@ from django.test import Client
 from segments import wiring
 from segments.console.export import csv_response
 from segments.console.presenters.queries.answer import SHOWN_ROWS
+from segments.dataplane import stopping
 from segments.errors import Unavailable
 from tests.console.conftest import FakeBroker
 from tests.factories import make_table
@@ -120,3 +121,46 @@ def test_a_name_of_a_file_ends_no_header() -> None:
 def test_the_csv_of_a_wrong_query_is_an_error_page(viewer: Client, broker: FakeBroker) -> None:
     broker.answer = {"exceptions": [{"errorCode": 150, "message": "bad"}]}
     assert viewer.post("/console/query/csv/", {"sql": "q"}).status_code == 400
+
+
+def test_the_page_of_a_query_cancels_it(viewer: Client, broker: FakeBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    answered, stopped = broker.query, []
+
+    def while_cancelled(sql: str) -> dict[str, object]:
+        cancelled = viewer.post("/console/query/cancel/", {"sql": sql, "query": "4f1c"})
+        stopped.append((cancelled.status_code, stopping.current().is_set))
+        return answered(sql)
+
+    monkeypatch.setattr(broker, "query", while_cancelled)
+    page = viewer.get("/console/query/").content.decode()
+    assert 'id="cancel-query"' in page
+    assert 'name="query"' in page
+    viewer.post("/console/query/", {"sql": "select 1", "query": "4f1c"}, headers=HTMX)
+    assert stopped == [(204, True)]
+    assert viewer.post("/console/query/cancel/", {"sql": "x", "query": "4f1c"}).status_code == 204, "it has ended"
+
+
+def test_nobody_cancels_the_query_of_another_from_the_page(
+    viewer: Client, operator: Client, broker: FakeBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped = []
+
+    def while_tried(sql: str) -> dict[str, object]:
+        operator.post("/console/query/cancel/", {"sql": sql, "query": "4f1c"})
+        stopped.append(stopping.current().is_set)
+        return {"exceptions": []}
+
+    monkeypatch.setattr(broker, "query", while_tried)
+    viewer.post("/console/query/", {"sql": "select 1", "query": "4f1c"}, headers=HTMX)
+    assert stopped == [False]
+
+
+def test_explain_shows_the_plan_as_a_tree(viewer: Client, broker: FakeBroker) -> None:
+    schema = {"columnNames": ["Operator", "Operator_Id", "Parent_Id"], "columnDataTypes": ["STRING", "INT", "INT"]}
+    rows = [["BROKER_REDUCE(limit: 10)", 1, 0], ["COMBINE_SELECT", 2, 1]]
+    broker.answer = {"resultTable": {"dataSchema": schema, "rows": rows}, "exceptions": []}
+    sent = {"sql": "set a = 1; select 1 from t", "explain": "yes"}
+    text = viewer.post("/console/query/", sent, headers=HTMX).content.decode()
+    assert broker.asked == ["set a = 1; EXPLAIN PLAN FOR select 1 from t"]
+    assert "BROKER_REDUCE(limit: 10)\n  COMBINE_SELECT</pre>" in text
+    assert "<table" not in text

@@ -12,6 +12,8 @@ from segments.console.presenters.queries.times import moment_text, moments
 
 #: Rows shown on the page; the CSV holds all.
 SHOWN_ROWS: Final = 1000
+#: Columns of EXPLAIN PLAN FOR, Pinot's and ours.
+_PLAN: Final = ["Operator", "Operator_Id", "Parent_Id"]
 _STATS: Final = (
     ("timeUsedMs", "ms"),
     ("numDocsScanned", "rows scanned"),
@@ -57,6 +59,8 @@ class Result:
     is_partial: bool
     #: The query has no LIMIT, so it got one, and there may be more rows.
     may_be_cut: bool = False
+    #: Of EXPLAIN: its operators, each below what it gives its rows to.
+    plan: str = ""
     #: What ``query_chart.js`` draws, if anything.
     chart: dict[str, Any] | None = None
 
@@ -80,6 +84,7 @@ def present(answer: dict[str, Any], sql: str = "") -> Result:
         stats=[(label, answer[key]) for key, label in _STATS if answer.get(key) is not None],
         is_partial=bool(answer.get("partialResult")) or len(rows) > SHOWN_ROWS,
         may_be_cut=may_be_cut(sql, len(rows)),
+        plan=plan_text([c.name for c in columns], shown),
         chart=chart_of([c.name for c in columns], [c.type for c in columns], shown) if columns else None,
     )
 
@@ -98,6 +103,18 @@ def _column(column: Column, values: Sequence[Any]) -> list[Cell]:
     whens = moments(column.name, column.type, values) if column.is_number else None
     texts = ["" if when is None else moment_text(when) for when in whens or [None] * len(values)]
     return [Cell(column, as_text(v), text) for v, text in zip(values, texts, strict=True)]
+
+
+def plan_text(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """The rows of EXPLAIN, one operator a line, indented below its parent; empty for any other answer."""
+    if list(names) != _PLAN:
+        return ""
+    depths: dict[Any, int] = {}
+    lines = []
+    for operator, number, parent in rows:
+        depths[number] = depths.get(parent, -1) + 1
+        lines.append("  " * depths[number] + str(operator))
+    return "\n".join(lines)
 
 
 def table_of(answer: dict[str, Any]) -> tuple[list[Column], Sequence[list[Any]]]:

@@ -16,7 +16,9 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from segments.console.elsewhere import send_to_provider
 from segments.console.too_many_attempts import as_refusal
+from segments.console.views.access import logout
 from segments.domain.access.claimed_person import claimed_person
 from segments.errors import NotAuthenticated, PinotAdminError, Rejected, TooManyRequests
 from segments.gateways.identity_provider import IdentityProvider, Started
@@ -33,6 +35,7 @@ _KEPT: Final = "pinotadmin_sign_on"
 #: Seconds that a person may take at the provider.
 _PATIENCE_S: Final = 600
 _LONGEST_CODE: Final = 4_096
+_LONGEST_TOKEN: Final = 6_000
 _LONGEST_NEXT: Final = 500
 _BACKEND: Final = "segments.services.access.sign_in.SignInBackend"
 
@@ -46,7 +49,7 @@ def leave(request: HttpRequest) -> HttpResponse:
     except PinotAdminError as error:
         return _refusal(request, error)
     kept = json.dumps(asdict(started) | {"next": request.POST.get("next", "")[:_LONGEST_NEXT]})
-    answer = redirect(url)
+    answer = send_to_provider(request, url, "Sign in there, and you come back.")
     answer.set_signed_cookie(
         _KEPT,
         kept,
@@ -75,7 +78,8 @@ def _signed_in(request: HttpRequest) -> HttpResponse:
         code, started, wanted = _checked(request)
         throttle().admit(TOKENS, address)
         rules = group_rules()
-        person = claimed_person(provider.finish(code, _redirect_uri(request), started), rules)
+        signed_in = provider.finish(code, _redirect_uri(request), started)
+        person = claimed_person(signed_in.claims, rules)
         with acting_as(lambda: Actor(person.name, "single sign-on", address)):
             user = user_of(person, settings.OIDC_ISSUER, rules)
     except TooManyRequests as error:
@@ -86,6 +90,8 @@ def _signed_in(request: HttpRequest) -> HttpResponse:
     throttle().succeeded(TOKENS, address)
     login(request, user, backend=_BACKEND)
     request.session.set_expiry(settings.OIDC_SESSION_S)
+    if len(signed_in.id_token) <= _LONGEST_TOKEN:  # it goes into an address
+        request.session[logout.KEY] = signed_in.id_token
     return redirect(own_address(request, wanted) or settings.LOGIN_REDIRECT_URL)
 
 

@@ -17,12 +17,14 @@ from segments.console.forms import QueryForm
 from segments.console.presenters.queries.answer import present
 from segments.console.presenters.queries.side import query_words, table_names
 from segments.console.views.queries.kept import kept_context
+from segments.dataplane.stopping import stoppable
 from segments.errors import InvalidInput, NotFound, PinotAdminError
 from segments.models import KeptQuery
 from segments.services.access.api_tokens import person_name
 from segments.services.access.query_rights import require_query_rights
 from segments.services.core.page_addresses import default_cluster
 from segments.services.queries.kept import note_run, shared_query
+from segments.services.queries.options import CLIENT_ID, option_of
 from segments.services.replacement.history.as_of import query_as_of, snapshot_named
 from segments.services.tour.progress import has_queried
 
@@ -54,6 +56,8 @@ def query(request: HttpRequest) -> HttpResponse:
         context["saved_name"] = found.name if found.owner_id == request.user.pk else ""
     context |= kept_context(request)
     names, has_more = table_names(cluster_of(request), request.user)
+    form.initial["query"] = uuid.uuid4().hex
+    context["can_cancel"] = cluster_of(request) == default_cluster()
     context |= {"form": form, "names": names, "has_more": has_more, "words": query_words()}
     return render(request, "console/query.html", context, status=status)
 
@@ -71,13 +75,22 @@ def run(request: HttpRequest, form: QueryForm) -> dict[str, Any]:
     """The broker's answer to the form's text, for who may read every table of it. Raises PinotAdminError."""
     if not form.is_valid():
         raise InvalidInput(" ".join(str(m) for e in form.errors.values() for m in e))
+    from segments.dataplane.query.sql.explaining import explaining  # heavy; only who queries needs it
+
     sql, cluster = form.cleaned_data["sql"], cluster_of(request)
+    if form.cleaned_data["explain"]:
+        sql = explaining(sql)
     is_foreign = cluster != default_cluster()
     require_query_rights(request.user, cluster, sql, {}, is_foreign=is_foreign)
-    with wiring.query_slots().slot(person_name(request.user)):
+    ctx, client_id = wiring.context(cluster), form.cleaned_data["query"] or option_of(sql, {}, CLIENT_ID)
+    with (
+        wiring.query_slots().slot(person_name(request.user)),
+        wiring.running_queries().running(request.user, ctx.cluster, sql, client_id) as running,
+        stoppable(running.stop),
+    ):
         name = snapshot_named(sql, {})
         if name:
-            return query_as_of(wiring.context(cluster), sql, {}, name)
+            return query_as_of(ctx, sql, {}, name)
         answer: dict[str, Any] = wiring.query(cluster).query(sql)
     has_queried(request.user)
     return answer

@@ -11,6 +11,7 @@ from typing import Final
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from segments.dataplane.query.sql.explaining import explained
 from segments.dataplane.query.sql.parse import NeedsStages, parse_select
 from segments.dataplane.query.sql.tokens import read_tokens
 from segments.expressions.query_errors import SQL_PARSING, QueryRejected
@@ -52,7 +53,10 @@ def stages_of(sql: str) -> StagesStatement | None:
 
 
 def tables_read(sql: str) -> list[str]:
-    """The name of every table that a query reads, of one stage or several. Raises QueryRejected."""
+    """The name of every table that a query reads or that its plan is wanted of, of one stage or several. Raises
+    QueryRejected.
+    """
+    sql = explained(sql) or sql
     statement = stages_of(sql)
     return [parse_select(sql).table] if statement is None else sorted(statement.tables)
 

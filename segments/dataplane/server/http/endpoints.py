@@ -82,6 +82,10 @@ class Endpoints:
             return JSONResponse(answer.body, answer.status)
         return Response(answer, media_type="application/octet-stream")
 
+    async def cancel_query(self, asked: Admitted) -> Response:
+        """{"stopped": parts that ran}. Waits for no thread: queries may have them all."""
+        return JSONResponse({"stopped": self._parts.runner.stops.stop(asked.request.path_params["query"])})
+
     async def tar(self, asked: Admitted) -> Response:
         """A segment as tar.gz, made for this request. ``crc``: only this version; ``compression``: made while it is
         sent.

@@ -14,10 +14,11 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 
 class QueryRequest(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``table`` is typed. ``schema_version``: zxid of the schema that the broker planned with (0: the one in
-    ZooKeeper), ``schema``: that schema's JSON, sent when this server answered that it does not know the version;
-    ``options`` are the query's (``now``); ``time_filter`` is this table's share of a hybrid table; ``min_docs``: rows
-    that consuming segments must have; ``tails``: segments whose rows beyond their end belong to the answer too, and how
-    many of those it must have; ``rows``: so many at most instead of the statement's LIMIT.
+    ZooKeeper), ``request_id``: by which it can be cancelled, ``schema``: that schema's JSON, sent when this server
+    answered that it does not know the version; ``options`` are the query's (``now``); ``time_filter`` is this table's
+    share of a hybrid table; ``min_docs``: rows that consuming segments must have; ``tails``: segments whose rows beyond
+    their end belong to the answer too, and how many of those it must have; ``rows``: so many at most instead of the
+    statement's LIMIT.
     """
 
     sql: str
@@ -26,6 +27,7 @@ class QueryRequest(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     schema_version: Count = 0
     options: dict[str, str] | None = None
     schema: dict[str, Any] | None = None
+    request_id: str = ""
     time_filter: dict[str, Any] | None = None
     min_docs: dict[str, Count] | None = None
     tails: dict[str, Count] | None = None

@@ -47,6 +47,7 @@ class ServerRoute:
 ROUTES: Final = (
     # A schema comes with a query and is kept, so only who plans queries may send them; people ask the broker.
     ServerRoute("POST", "/query", Need.CLUSTER, "query", _MANY_NAMES),
+    ServerRoute("DELETE", "/query/{query}", Need.CLUSTER, "cancel_query"),
     ServerRoute("GET", "/health", Need.OPEN, "health"),
     ServerRoute("GET", "/health/readiness", Need.OPEN, "health"),
     ServerRoute("GET", "/health/liveness", Need.OPEN, "liveness"),

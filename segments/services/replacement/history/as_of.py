@@ -15,29 +15,19 @@ from segments.domain.replacement.snapshots import Snapshot, find_snapshot
 from segments.errors import InvalidInput, PreconditionFailed, StateConflict
 from segments.names import OFFLINE, REALTIME, TableName, split_table_name
 from segments.services.core.context import Context
+from segments.services.queries.options import SNAPSHOT, option_of
 from segments.services.replacement.history.snapshots import contents_of, snapshot
 from segments.services.replacement.lineage_record import Observed, observe
 from segments.services.segments.segments import read_records
 from segments.store import paths
 
-OPTION: Final = "snapshot"
 #: Of a real Pinot the files are fetched for the query.
 _MOST_FETCHED_BYTES: Final = 512 << 20
 
 
 def snapshot_named(sql: str, options: Mapping[str, str]) -> str:
     """The snapshot that a query asks for, in its text or its options; empty: what queries see now."""
-    if OPTION not in sql.lower() and not any(key.lower() == OPTION for key in options):
-        return ""
-    # heavy: the SQL parser, which only a process that answers queries needs
-    from segments.dataplane.query import QueryRejected
-    from segments.dataplane.query.sql.tokens import read_tokens
-
-    try:
-        found = {**read_tokens(sql).options, **options}
-    except QueryRejected:
-        return ""  # whoever answers it says what is wrong
-    return next((str(v).strip("'\" ") for k, v in found.items() if k.strip().lower() == OPTION), "")
+    return option_of(sql, options, SNAPSHOT)
 
 
 def query_as_of(ctx: Context, sql: str, options: Mapping[str, str], name: str) -> dict[str, Any]:
