@@ -51,7 +51,6 @@ from segments.services.engine import Offers
 from segments.services.engine.snapshots import ProfileReader
 from segments.services.jobs.queue import TaskQueue
 from segments.services.jobs.worker_health import pool_states
-from segments.services.queries.running import RunningQueries
 from segments.services.segments.replica_report import ErrorReader
 from segments.spark.build_segments import SparkBuilder
 from segments.store.base import Store
@@ -209,12 +208,6 @@ def query(cluster: str | None = None) -> SqlBroker:
 def query_slots() -> QuerySlots:
     """How many queries this process answers at once."""
     return QuerySlots(settings.QUERIES_AT_ONCE, settings.QUERIES_PER_USER)
-
-
-@lru_cache(maxsize=1)
-def running_queries() -> RunningQueries:
-    """What this process answers now."""
-    return RunningQueries()
 
 
 def replica_errors(ctx: Context) -> ErrorReader | None:

@@ -21,6 +21,7 @@ from segments.services.access.api_tokens import person_name
 from segments.services.access.query_rights import require_query_rights
 from segments.services.core.streaming import in_threads
 from segments.services.queries.options import CLIENT_ID, option_of
+from segments.services.queries.running import running_queries
 from segments.services.replacement.history.as_of import query_as_of, snapshot_named
 
 _LARGEST_BODY: Final = 8 << 20
@@ -60,7 +61,7 @@ class Query(ApiView):
         with ExitStack() as held:
             held.enter_context(wiring.query_slots().slot(person_name(request.user)))
             client_id = option_of(sql, given, CLIENT_ID)
-            running = wiring.running_queries().running(request.user, self.ctx.cluster, sql, client_id)
+            running = running_queries().running(request.user, self.ctx.cluster, sql, client_id)
             stop = held.enter_context(running).stop
             name = snapshot_named(sql, given)
             of_now = wiring.query(self.cluster).query

@@ -7,10 +7,9 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from segments import wiring
 from segments.api.base import ApiView, bool_param
 from segments.errors import InvalidInput
-from segments.services.queries.running import RunningQuery
+from segments.services.queries.running import RunningQuery, running_queries
 
 
 class RunningQueriesView(ApiView):
@@ -25,7 +24,7 @@ class RunningQueriesView(ApiView):
         """Oldest first; ``all=true``: everybody's, for administrators of the installation. A token sees its
         owner's.
         """
-        kept = wiring.running_queries()
+        kept = running_queries()
         found = kept.visible(request.user, self.ctx.cluster, of_all=bool_param(request, "all"))
         return Response({"queries": [_json(query, kept.seconds(query)) for query in found]})
 
@@ -47,7 +46,7 @@ class OneRunningQuery(ApiView):
                 f"Brokers of cluster '{self.ctx.cluster}' answer its queries; they are not cancelled from here.",
                 remedy="Give such a query the option timeoutMs.",
             )
-        found = wiring.running_queries().cancel(self.ctx, request.user, self.actor, query)
+        found = running_queries().cancel(self.ctx, request.user, self.actor, query)
         return Response({"status": "The query is being ended.", "cancelled": [q.id for q in found]})
 
 

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from segments.dataplane.stopping import Stop
@@ -88,3 +89,9 @@ class RunningQueries:
             with audit.recorded(ctx, actor, "cancelQuery", query.id, owner=query.owner):
                 query.stop.set()
         return found
+
+
+@lru_cache(maxsize=1)
+def running_queries() -> RunningQueries:
+    """Those of this process."""
+    return RunningQueries()

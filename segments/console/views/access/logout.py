@@ -12,7 +12,7 @@ from django.contrib.auth.views import LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from segments.console.elsewhere import send_to_provider
+from segments.console.views.access.elsewhere import send_to_provider
 from segments.errors import PinotAdminError
 from segments.services.access.sign_on_settings import identity_provider
 

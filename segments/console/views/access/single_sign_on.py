@@ -16,9 +16,9 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from segments.console.elsewhere import send_to_provider
 from segments.console.too_many_attempts import as_refusal
 from segments.console.views.access import logout
+from segments.console.views.access.elsewhere import send_to_provider
 from segments.domain.access.claimed_person import claimed_person
 from segments.errors import NotAuthenticated, PinotAdminError, Rejected, TooManyRequests
 from segments.gateways.identity_provider import IdentityProvider, Started

@@ -25,6 +25,7 @@ from segments.services.access.query_rights import require_query_rights
 from segments.services.core.page_addresses import default_cluster
 from segments.services.queries.kept import note_run, shared_query
 from segments.services.queries.options import CLIENT_ID, option_of
+from segments.services.queries.running import running_queries
 from segments.services.replacement.history.as_of import query_as_of, snapshot_named
 from segments.services.tour.progress import has_queried
 
@@ -85,7 +86,7 @@ def run(request: HttpRequest, form: QueryForm) -> dict[str, Any]:
     ctx, client_id = wiring.context(cluster), form.cleaned_data["query"] or option_of(sql, {}, CLIENT_ID)
     with (
         wiring.query_slots().slot(person_name(request.user)),
-        wiring.running_queries().running(request.user, ctx.cluster, sql, client_id) as running,
+        running_queries().running(request.user, ctx.cluster, sql, client_id) as running,
         stoppable(running.stop),
     ):
         name = snapshot_named(sql, {})
