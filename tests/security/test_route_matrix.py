@@ -48,6 +48,7 @@ NAMES = {
     "task": "x",
     "task_type": "x",
     "token": "1",
+    "query": "q",
     "number": "1",
     "partition": "0",
     "hook": "1",
