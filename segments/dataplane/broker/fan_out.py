@@ -101,7 +101,7 @@ class FanOut:
     ) -> Gathered:
         """Ask for all segments of ``replicas`` until ``deadline`` (``time.monotonic``). ``schema`` in the request goes
         to servers that do not know it yet. ``least``: rows that consuming segments must have; they are read where
-        ``choose`` says. Once ``stop`` is set, nobody is asked any more, and servers that were are told to end.
+        ``choose`` says. Once ``stop`` is set, nobody is asked any more, and servers that were are asked to end.
         """
         gathered, still = Gathered(), _Open(least, choose, replicas, stop or Stop(), defaultdict(set))
         waiting = list(replicas)
