@@ -158,6 +158,27 @@ class LoadBody(Model, forbid_unknown_fields=True):
     reason: str | None = None
 
 
+class PreviewBody(Model, forbid_unknown_fields=True):
+    """A table's documents as they are to be; what is left out stays."""
+
+    config: dict[str, Any] | None = None
+    schema: dict[str, Any] | None = None
+
+
+class EditBody(PreviewBody, forbid_unknown_fields=True):
+    """The same with the version that they were made from."""
+
+    version: str | None = None
+    reason: str | None = None
+
+
+class VersionBody(Model, forbid_unknown_fields=True):
+    """Of a revert: the present version, as it was read."""
+
+    version: str | None = None
+    reason: str | None = None
+
+
 class TokenBody(Model, forbid_unknown_fields=True):
     """A new API token. Nothing of it can be null: what is left out is not to become more than was meant."""
 

@@ -15,9 +15,9 @@ from segments.api.clusters import brokers, cluster, cluster_tasks, clusters
 from segments.api.ingestion import actions, sessions, single_file
 from segments.api.queries import query, running
 from segments.api.realtime import completion, consumption, partitions, reingestion, set_aside, stored_copies, stream
-from segments.api.replacement import checks, lineage, protocol, snapshots, undo
+from segments.api.replacement import checks, lineage, protocol, snapshots, undo, values
 from segments.api.segments import segment_archive, segment_operations, segment_uploads, segments
-from segments.api.tables import new_table, rebalance, schemas, tables
+from segments.api.tables import coming_back, edits, new_table, rebalance, schemas, tables
 from segments.api.tasks import lint, queues, runs, scheduler
 from segments.api.upkeep import findings, health, metrics, webhooks
 from segments.domain.realtime.completion import Kind
@@ -81,6 +81,12 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
         Route("api/v1/tables/load", new_table.LoadTable),
         Route("api/v1/tables/<str:table>/rebalance", rebalance.NewestRebalance),
         Route("api/v1/tables/<str:table>/secrets", tables.TableSecrets),
+        Route("api/v1/tables/<str:table>/restore", coming_back.RestoreTable),
+        Route("api/v1/tables/<str:table>/config", edits.TableDocuments),
+        Route("api/v1/tables/<str:table>/config/preview", edits.PreviewTableEdit),
+        Route("api/v1/tables/<str:table>/config/history", edits.ConfigHistory),
+        Route("api/v1/tables/<str:table>/config/history/<int:number>", edits.OneConfigVersion),
+        Route("api/v1/tables/<str:table>/config/history/<int:number>/revert", edits.RevertConfig),
     ),
     "Consumption": (
         Route("tables/forceCommitStatus/<str:job>", consumption.ForceCommitStatus),
@@ -219,6 +225,8 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
         Route("api/v1/tables/<str:table>/snapshots", snapshots.Snapshots),
         Route("api/v1/tables/<str:table>/snapshots/<int:number>/restore", snapshots.RestoreSnapshot),
         Route("api/v1/lineage/<str:table>/diff", lineage.DiffSnapshots),
+        Route("api/v1/lineage/<str:table>/diff/days", values.DiffDays),
+        Route("api/v1/lineage/<str:table>/diff/values", values.DiffValues),
         Route("api/v1/lineage/<str:table>/<str:entry>/heartbeat", lineage.Heartbeat),
         Route("api/v1/lineage/<str:table>/<str:entry>/end", lineage.EndInBackground),
         Route("api/v1/lineage/<str:table>/<str:entry>/pin", lineage.PinEntry),

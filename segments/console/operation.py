@@ -48,6 +48,7 @@ from segments.services.core.page_addresses import RETURN_TO, admin_page, default
 _PLACES: Final = {
     "tables": ("tables", "tables", "Tables"),
     "servers": ("servers", "servers", "Servers"),
+    "dropped": ("tables", "dropped_tables", "Deleted tables"),
     "pushes": ("pushes", "pushes", "Pushes"),
     "tasks": ("passes", "tasks", "Minion tasks"),
     "clusters": ("clusters", "clusters", "Clusters"),

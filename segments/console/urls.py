@@ -31,12 +31,12 @@ from segments.console.views.realtime import (
 from segments.console.views.realtime.set_aside import actions as set_aside_actions
 from segments.console.views.realtime.set_aside import messages as set_aside_messages
 from segments.console.views.realtime.stream import page as stream_page
-from segments.console.views.replacement import checks, entry, lineage, pins, rollback
+from segments.console.views.replacement import checks, entry, lineage, pins, rollback, values
 from segments.console.views.replacement.history import snapshots
 from segments.console.views.replacement.undo import rollback as undo_rollback
 from segments.console.views.search import search
 from segments.console.views.segments import deleted, segment_actions
-from segments.console.views.tables import new_table, rebalance, table_secrets, tables
+from segments.console.views.tables import deletion, new_table, rebalance, settings, table_secrets, tables
 from segments.console.views.upkeep import alerts, finding_actions, findings, passes, run_pass, schedules
 
 app_name = "console"
@@ -121,6 +121,8 @@ _pages = [
     button("tables/<str:typed>/rebalance/begin/", rebalance.BEGIN, name="begin_rebalance"),
     button("tables/<str:typed>/rebalance/stop/", rebalance.STOP, name="stop_rebalance"),
     path("tables/<str:typed>/config/", tables.config, name="config"),
+    path("tables/<str:typed>/config/edit/", settings.edit, name="edit_config"),
+    path("tables/<str:typed>/config/history/", settings.history, name="config_history"),
     button("tables/<str:typed>/config/secrets/", table_secrets.REVEAL, name="reveal_secrets"),
     path("tables/<str:typed>/checks/", checks.table_checks, name="checks"),
     path("tables/<str:typed>/passes/", passes.of_table, name="table_passes"),
@@ -137,6 +139,8 @@ _pages = [
     button("tables/<str:typed>/pin/", pins.PIN_MANY, name="pin_entries"),
     button("tables/<str:typed>/unpin/", pins.UNPIN_MANY, name="unpin_entries"),
     path("tables/<str:typed>/diff/", entry.diff, name="diff"),
+    path("tables/<str:typed>/diff/days/", values.days, name="diff_days"),
+    path("tables/<str:typed>/diff/values/", values.values, name="diff_values"),
     path("tables/<str:typed>/lineage/<str:entry_id>/", entry.detail, name="entry"),
     button("tables/<str:typed>/lineage/<str:entry_id>/end/", entry.END, name="end_entry"),
     path("tables/<str:typed>/lineage/<str:entry_id>/end/progress/", entry.job_progress, name="end_progress"),
@@ -147,6 +151,9 @@ _pages = [
     button("tables/<str:typed>/lineage/<str:entry_id>/rollback-to/", rollback.ROLL_BACK_TO, name="roll_back_to"),
     button("tables/<str:typed>/lineage/<str:entry_id>/rollback/", rollback.ROLL_BACK, name="rollback"),
     button("tables/<str:typed>/lineage/<str:entry_id>/undo/", undo_rollback.UNDO, name="undo_rollback"),
+    button("tables/<str:typed>/config/delete-table/", deletion.DELETE_TABLE, name="delete_table"),
+    path("deleted-tables/", deletion.dropped, name="dropped_tables"),
+    button("deleted-tables/<str:typed>/bring-back/", deletion.BRING_BACK, name="bring_back_table"),
     path("new-table/", new_table.choose, name="new_table"),
     path("new-table/columns/", new_table.design, name="design_table"),
     path("pushes/", pushes.push_list, name="pushes"),

@@ -21,12 +21,13 @@ from segments.domain.tables.secret_masks import mask
 from segments.errors import PinotAdminError, Unavailable
 from segments.metrics import installation as metrics
 from segments.mirror import database
-from segments.mirror.documents import read_config, read_schema
+from segments.mirror.config_history import ConfigHistory
 from segments.mirror.pending import Dirty, Pending, Work, pieces_of
 from segments.mirror.rows import Changes, Rows, TableState, recompute
 from segments.mirror.snapshots import TableHistory, has_history
 from segments.models import Cluster
 from segments.names import REALTIME, split_table_name
+from segments.services.tables.stored_documents import read_config, read_schema
 from segments.store import paths
 from segments.store.base import Store, Watch
 
@@ -77,6 +78,7 @@ class ClusterFollower:
         self._tables: dict[str, TableState] = {}
         self._written: dict[str, database.Written] = {}
         self._histories: dict[str, TableHistory] = {}
+        self._configs = ConfigHistory(cluster.name)
         self._watches: list[Watch] = []
 
     def _gather_s(self) -> tuple[float, float]:
@@ -115,6 +117,7 @@ class ClusterFollower:
                 self._tables.clear()
                 self._written.clear()
                 self._histories.clear()
+                self._configs.forget()
                 self._pending.again(Work(everything=True), _PAUSES_S[0])
 
     def stop(self) -> None:
@@ -213,6 +216,7 @@ class ClusterFollower:
         if name not in self._written:
             self._written[name] = database.load(self._cluster, state)
         self._write(name, state, changes, is_first=before is None)
+        self._configs.see(state)
         self._tables[name] = state
 
     def _write(self, name: str, state: TableState, changes: Changes, *, is_first: bool) -> None:
@@ -266,6 +270,7 @@ class ClusterFollower:
         self._written.pop(name, None)
         self._histories.pop(name, None)
         database.delete_table(self._cluster, name)
+        self._configs.see_deleted(name)
 
     def _read_table(self, name: str, before: TableState | None, dirty: Dirty | None) -> TableState | None:
         """The table with the documents that changed read again; None when it has no config."""

@@ -5,6 +5,7 @@ ZooKeeper.
 from __future__ import annotations
 
 from segments.models.alerts import AlertDelivery, Webhook
+from segments.models.config_versions import ConfigVersion
 from segments.models.ingestion import IngestionAttempt, IngestionFile, IngestionSession
 from segments.models.mirrors import Cluster, ConsumingSegment, LagSample, LineageEntry, Segment, Table
 from segments.models.people import ApiToken, Grant, SignOnIdentity, TourMark
@@ -19,6 +20,7 @@ __all__ = [
     "ApiToken",
     "AuditEvent",
     "Cluster",
+    "ConfigVersion",
     "ConsumingSegment",
     "Finding",
     "FindingSnooze",

@@ -8,9 +8,10 @@ import msgspec
 import pytest
 
 from segments.domain.tables import keyed_settings
+from segments.domain.tables.edits.schema_rules import check_compatible
 from segments.domain.tables.keyed_checks import check_keyed, check_unchanged
 from segments.domain.tables.keyed_tables import KeyRules, key_rules
-from segments.domain.tables.schema import Schema, check_compatible, parse_schema
+from segments.domain.tables.schema import Schema, parse_schema
 from segments.domain.tables.table_config import TableConfig, parse_table_config
 from segments.domain.tables.table_model import DedupConfig, UpsertConfig
 from segments.errors import InvalidInput

@@ -188,8 +188,10 @@ def world(cluster: ApiCluster, tasks: list[Any]) -> Iterator[dict[str, Any]]:
     """One of everything that an address can name."""
     from dataclasses import replace
 
+    from django.utils import timezone
+
     from segments import wiring
-    from segments.models import Cluster, PushReport
+    from segments.models import Cluster, ConfigVersion, PushReport
     from tests.factories import CLUSTER, make_entry, make_segments, make_session, make_table
 
     cluster.create()
@@ -207,6 +209,7 @@ def world(cluster: ApiCluster, tasks: list[Any]) -> Iterator[dict[str, Any]]:
         Cluster.objects.create(name="n", kind="pinot", controller_urls=["http://127.0.0.1:1"])
         push = make_push(table_name="t", state="BLOCKED", entry_id=entry)
         PushReport.objects.create(push=push)
+        ConfigVersion.objects.create(cluster=CLUSTER, document="config", name="t_OFFLINE", number=1, at=timezone.now())
         yield {**NAMES, "entry_id": entry, "push_id": push.pk, "event_id": make_event().pk}
 
 

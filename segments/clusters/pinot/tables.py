@@ -13,6 +13,7 @@ from segments.clusters.pinot.changes import Request, send_change
 from segments.domain.formats.recorded_change import recorded_change
 from segments.domain.pinot.version import PinotVersion
 from segments.domain.tables import schema as schemas
+from segments.domain.tables.edits.document_version import check_version
 from segments.domain.tables.kept_secrets import has_mask, keep_secrets
 from segments.domain.tables.schema import Schema
 from segments.domain.tables.table_config import TableConfig
@@ -21,8 +22,10 @@ from segments.names import REALTIME, TableName, check_raw_table_name, parse_tabl
 from segments.services.core.context import Actor, Context
 from segments.services.replacement.lineage_record import table_not_found
 from segments.services.tables.schemas import exists_already, require_unused
+from segments.services.tables.stored_documents import config_body, schema_body
 from segments.services.tables.table_record import table_exists
 from segments.services.tables.table_secrets import secrets_masked_in_errors
+from segments.store import paths
 
 #: Seconds for a table to be created or dropped: a REALTIME one asks its stream, a drop waits for servers.
 _ANSWER_S: Final = 120.0
@@ -69,8 +72,28 @@ def create_table(ctx: Context, config: TableConfig) -> None:
     send_change(ctx, request, is_done=lambda: read_config(ctx, config.table) is not None)
 
 
-def update_table(ctx: Context, config: TableConfig, detail: dict[str, Any]) -> TableConfig:
-    """Change its config; secrets that are masked in it stay. NotFound; InvalidInput when Pinot refuses it."""
+def check_update(ctx: Context, config: TableConfig, schema: Schema | None = None) -> TableConfig:
+    """Have the controller check a changed config, with its secrets. It knows the stored schema only, so with another
+    ``schema`` it checks when that is written. NotFound; InvalidInput with its reasons.
+    """
+    before = read_config(ctx, config.table)
+    if before is None:
+        raise table_not_found(config.table)
+    body = keep_secrets(config.body, before) if has_mask(config.body) else config.body
+    full = TableConfig(config.table, body)
+    if schema is None:
+        validate_config(ctx, full)
+    return full
+
+
+def update_table(ctx: Context, config: TableConfig, detail: dict[str, Any], expected: str | None = None) -> TableConfig:
+    """Change its config; secrets that are masked in it stay. NotFound; InvalidInput when Pinot refuses it;
+    StateConflict when it is not the version ``expected``, read right before.
+    """
+    if expected is not None:
+        node = ctx.store.get(paths.table_config(config.table.typed))
+        stored = config_body(node.record) if node and node.record else None
+        check_version(f"The config of table '{config.table}'", stored, expected)
     table, before = config.table, read_config(ctx, config.table)
     kept = keep_secrets(config.body, before or {}) if has_mask(config.body) else config.body
     body = _for_version(ctx, TableConfig(table, kept))
@@ -140,8 +163,13 @@ def create_schema(ctx: Context, schema: Schema, *, override: bool, detail: dict[
     send_change(ctx, request, is_done=lambda: _has_columns(_schema_body(ctx, schema.name), schema))
 
 
-def update_schema(ctx: Context, schema: Schema, detail: dict[str, Any]) -> None:
-    """Change an existing schema: columns may be added only. NotFound, InvalidInput."""
+def update_schema(ctx: Context, schema: Schema, detail: dict[str, Any], expected: str | None = None) -> None:
+    """Change an existing schema: columns may be added only. NotFound, InvalidInput; StateConflict when it is not the
+    version ``expected``, read right before.
+    """
+    if expected is not None:
+        node = ctx.store.get(paths.schema(schema.name))
+        check_version(f"Schema '{schema.name}'", schema_body(node.record) if node and node.record else None, expected)
     detail.update(recorded_change(_schema_body(ctx, schema.name), schema.body))
     request = Request("PUT", f"/schemas/{quoted(schema.name)}", body=schema.body)
     send_change(ctx, request, is_done=lambda: _has_columns(_schema_body(ctx, schema.name), schema))

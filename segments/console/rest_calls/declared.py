@@ -67,6 +67,8 @@ CALLS: Final[Mapping[str, Rest]] = {
     "override_ingestion": Rest("POST", f"{_SESSION}/finish", {"overrideChecks": "why"}),
     "begin_rebalance": Rest("POST", "tables/{table}/rebalance", {"dryRun": "false"}),
     "stop_rebalance": Rest("DELETE", "tables/{table}/rebalance"),
+    "delete_table": Rest("DELETE", "tables/{table}"),
+    "bring_back_table": Rest("POST", "api/v1/tables/{typed}/restore"),
     "reveal_secrets": Rest("POST", "api/v1/tables/{table}/secrets"),
     "fix_finding": Rest("POST", f"{_FINDING}/fix", {"dryRun": "false"}),
     "assign_finding": Rest("POST", f"{_FINDING}/assign", body=lambda of: {"person": of.named("person")}),

@@ -1,6 +1,4 @@
-"""A table's schema as Pinot writes it: fields, types, default nulls, date-time formats, and which
-changes are allowed.
-"""
+"""A table's schema as Pinot writes it: fields, types, default nulls, date-time formats."""
 
 from __future__ import annotations
 
@@ -146,30 +144,6 @@ def new_schema(body: Any) -> Schema:
 def from_record(record: ZNRecord) -> Schema:
     """The schema in a znode."""
     return parse_schema(json.loads(record.simple["schemaJSON"]))
-
-
-def check_compatible(old: Schema, new: Schema) -> None:
-    """Columns may be added; none may go, change its type, kind or being single-valued, and the primary key stays what
-    it is. Raises InvalidInput.
-    """
-    if old.primary_keys and new.primary_keys != old.primary_keys:
-        raise InvalidInput(
-            f"The primary key of schema '{new.name}' can not change from {', '.join(old.primary_keys)}.",
-            remedy="Create another table with the new key.",
-        )
-    for field in old.fields:
-        other = new.by_name.get(field.name)
-        if other is None:
-            raise InvalidInput(
-                f"Column '{field.name}' is missing in the new schema '{new.name}'.", remedy="Columns can only be added."
-            )
-        before = (field.data_type, field.kind, field.single_value, field.format)
-        if (other.data_type, other.kind, other.single_value, other.format) != before:
-            raise InvalidInput(
-                f"Column '{field.name}' of schema '{new.name}' can not change from {field.kind} {field.data_type}"
-                f" to {other.kind} {other.data_type}.",
-                remedy="Add a new column instead.",
-            )
 
 
 def _parse_fields(model: SchemaModel, body: dict[str, Any]) -> Iterator[FieldSpec]:

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from segments.errors import Forbidden, NotFound, StateConflict
-from segments.models import Cluster, Finding, PassRun
+from segments.models import Cluster, ConfigVersion, Finding, PassRun
 from segments.services.clusters import cluster_secrets
 from segments.services.clusters.cluster_check import CheckStep, ClusterCheck
 from segments.services.clusters.cluster_spec import CONFIGURED, ClusterSpec, row_values
@@ -139,6 +139,7 @@ def remove_cluster(name: str, actor: Actor) -> None:
     row.delete()
     Finding.objects.filter(cluster=name).delete()
     PassRun.objects.filter(cluster=name).delete()
+    ConfigVersion.objects.filter(cluster=name).delete()
     for part in (cluster_secrets.CONTROLLER, cluster_secrets.ZOOKEEPER):
         cluster_secrets.forget_secret(parts.data_dir, name + part)
     audit.record(actor, "removeCluster", cluster=name, target=name)

@@ -40,8 +40,18 @@ class TableEngine(Protocol):
         Embedded: nothing is left when it fails (Unavailable: a stream does not answer). Pinot: its own affair.
         """
 
-    def update_table(self, ctx: Context, config: TableConfig, detail: Detail) -> TableConfig:
+    def check_update(self, ctx: Context, config: TableConfig, schema: Schema | None = None) -> TableConfig:
+        """The config as ``update_table`` would write it, or what that would raise now; writes nothing. ``schema``: what
+        is to be the table's schema, None: it stays.
+
+        Pinot: its controller checks a config against the schema that is stored, so with ``schema`` not before that.
+        """
+
+    def update_table(
+        self, ctx: Context, config: TableConfig, detail: Detail, expected: str | None = None
+    ) -> TableConfig:
         """Change the config of an existing table; masked secrets in it stay as stored. The config as it is now.
+        StateConflict when the stored one is not the version ``expected``; on a Pinot as far as was read before.
 
         ``detail`` gets what changed. Embedded: StateConflict when partitions still consume a stream that is replaced.
         """
@@ -67,8 +77,8 @@ class TableEngine(Protocol):
     def create_schema(self, ctx: Context, schema: Schema, *, override: bool, detail: Detail) -> None:
         """Create a schema; with ``override`` an existing one is changed as ``update_schema`` does."""
 
-    def update_schema(self, ctx: Context, schema: Schema, detail: Detail) -> None:
-        """Change an existing schema; columns may be added only (InvalidInput)."""
+    def update_schema(self, ctx: Context, schema: Schema, detail: Detail, expected: str | None = None) -> None:
+        """Change an existing schema; columns may be added only (InvalidInput). ``expected`` as for ``update_table``."""
 
     def delete_schema(self, ctx: Context, name: str) -> None:
         """Delete a schema that no table uses; StateConflict names those that do.

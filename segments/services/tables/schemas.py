@@ -10,6 +10,7 @@ from segments.errors import InvalidInput, NotFound, RecordCorrupt, StateConflict
 from segments.names import TABLE_TYPES
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
+from segments.services.tables.edits import versions
 from segments.store import paths
 from segments.store.base import Versioned
 
@@ -31,18 +32,22 @@ def create_schema(ctx: Context, body: Any, *, override: bool, actor: Actor) -> S
     schema = schemas.new_schema(body)
     with audit.recorded(ctx, actor, "createSchema", schema.name, columns=len(schema.fields)) as detail:
         ctx.engine.tables.create_schema(ctx, schema, override=override, detail=detail)
+        versions.note_schema(ctx, schema.name, actor, is_new="before" not in detail)
     return schema
 
 
-def update_schema(ctx: Context, name: str, body: Any, *, actor: Actor) -> Schema:
-    """Change an existing schema: columns may be added only. Raises NotFound or InvalidInput."""
+def update_schema(ctx: Context, name: str, body: Any, *, actor: Actor, expected: str | None = None) -> Schema:
+    """Change an existing schema: columns may be added only. It becomes a version of its history. Raises NotFound or
+    InvalidInput, StateConflict when it is not the version ``expected``.
+    """
     schema = schemas.new_schema(body)
     if schema.name != name:
         raise InvalidInput(
             f"The body is schema '{schema.name}', the address names '{name}'.", remedy="Make them the same."
         )
     with audit.recorded(ctx, actor, "updateSchema", name, columns=len(schema.fields)) as detail:
-        ctx.engine.tables.update_schema(ctx, schema, detail)
+        ctx.engine.tables.update_schema(ctx, schema, detail, expected)
+        versions.note_schema(ctx, name, actor)
     return schema
 
 
@@ -50,6 +55,7 @@ def delete_schema(ctx: Context, name: str, *, actor: Actor) -> None:
     """Delete a schema that no table uses. Raises NotFound, or StateConflict naming the tables."""
     with audit.recorded(ctx, actor, "deleteSchema", name):
         ctx.engine.tables.delete_schema(ctx, name)
+        versions.note(ctx, "schema", name, None, actor)
 
 
 def require_unused(ctx: Context, name: str) -> None:

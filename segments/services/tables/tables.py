@@ -23,6 +23,7 @@ from segments.services.core.context import Actor, Context
 from segments.services.replacement.lineage_record import table_not_found
 from segments.services.schedules.task_check import refuse_wrong_task
 from segments.services.segments import last_copies
+from segments.services.tables.edits import versions
 from segments.services.tables.table_secrets import secrets_masked_in_errors
 from segments.store import paths
 
@@ -83,14 +84,16 @@ def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
     with audit.recorded(ctx, actor, "createTable", config.table.typed), secrets_masked_in_errors(config.body):
         refuse_wrong_task(ctx, config, is_change=False)
         ctx.engine.tables.create_table(ctx, config)
+        versions.note_config(ctx, config.table, actor, is_new=True)
     return config
 
 
-def update_table(ctx: Context, name: str, body: Any, *, actor: Actor) -> TableConfig:
+def update_table(ctx: Context, name: str, body: Any, *, actor: Actor, expected: str | None = None) -> TableConfig:
     """Change a table's config; a new replication holds for new segments; secrets that are masked in it stay as they are
-    stored.
+    stored. It becomes a version of the table's history.
 
-    Raises NotFound or InvalidInput, StateConflict while partitions consume a stream that the change replaces.
+    Raises NotFound or InvalidInput, StateConflict while partitions consume a stream that the change replaces, or when
+    the config is not the version ``expected``.
     """
     given = ctx.engine.tables.parse_config(body)
     table = given.table
@@ -99,7 +102,9 @@ def update_table(ctx: Context, name: str, body: Any, *, actor: Actor) -> TableCo
         raise InvalidInput(f"The body is table '{table}', the address names '{name}'.", remedy="Make them the same.")
     with audit.recorded(ctx, actor, "updateTable", table.typed) as detail, secrets_masked_in_errors(given.body):
         refuse_wrong_task(ctx, given, is_change=True)
-        return ctx.engine.tables.update_table(ctx, given, detail)
+        changed = ctx.engine.tables.update_table(ctx, given, detail, expected)
+        versions.note_config(ctx, table, actor)
+    return changed
 
 
 def is_table_enabled(ctx: Context, table: TableName) -> bool:
@@ -130,3 +135,4 @@ def delete_table(
     last_copies.check_force(force, actor)
     with audit.recorded(ctx, actor, "deleteTable", table.typed) as detail:
         ctx.engine.tables.delete_table(ctx, table, retention=retention, force=force, actor=actor, detail=detail)
+        versions.note(ctx, "config", table.typed, None, actor)

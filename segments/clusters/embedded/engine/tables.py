@@ -13,6 +13,7 @@ class EmbeddedTableEngine:
     parse_config = staticmethod(parse_table_config)
     validate_config = staticmethod(table_changes.validate_config)
     create_table = staticmethod(table_changes.create_table)
+    check_update = staticmethod(table_changes.check_update)
     update_table = staticmethod(table_changes.update_table)
     edit_custom_configs = staticmethod(table_changes.edit_custom_configs)
     set_table_enabled = staticmethod(table_changes.set_table_enabled)

@@ -6,7 +6,8 @@ from typing import Any
 
 from segments.domain.formats.recorded_change import recorded_change
 from segments.domain.formats.znrecord import ZNRecord
-from segments.domain.tables import schema as schemas
+from segments.domain.tables.edits.document_version import check_version
+from segments.domain.tables.edits.schema_rules import check_compatible
 from segments.domain.tables.schema import Schema
 from segments.services.core.context import Context
 from segments.services.tables.schemas import exists_already, parse_stored, require_unused, schema_not_found
@@ -28,9 +29,11 @@ def create_schema(ctx: Context, schema: Schema, *, override: bool, detail: dict[
     update_record(ctx.store, paths.schema(schema.name), decide)
 
 
-def update_schema(ctx: Context, schema: Schema, detail: dict[str, Any]) -> None:
-    """Change an existing schema: columns may be added only. NotFound, InvalidInput."""
-    update_record(ctx.store, paths.schema(schema.name), lambda node: _changed(node, schema, detail))
+def update_schema(ctx: Context, schema: Schema, detail: dict[str, Any], expected: str | None = None) -> None:
+    """Change an existing schema: columns may be added only. NotFound, InvalidInput; StateConflict when it is not the
+    version ``expected``.
+    """
+    update_record(ctx.store, paths.schema(schema.name), lambda node: _changed(node, schema, detail, expected))
 
 
 def delete_schema(ctx: Context, name: str) -> None:
@@ -46,8 +49,9 @@ def delete_schema(ctx: Context, name: str) -> None:
     update_transaction(ctx.store, attempt)
 
 
-def _changed(node: Versioned | None, schema: Schema, detail: dict[str, Any]) -> ZNRecord:
+def _changed(node: Versioned | None, schema: Schema, detail: dict[str, Any], expected: str | None = None) -> ZNRecord:
     before = parse_stored(schema.name, node)
-    schemas.check_compatible(before, schema)
+    check_version(f"Schema '{schema.name}'", before.body, expected)
+    check_compatible(before, schema)
     detail.update(recorded_change(before.body, schema.body))
     return schema.to_record()

@@ -17,6 +17,7 @@ from segments.domain.segments.archive import RECORDS
 from segments.domain.segments.ideal_state import new_ideal_state
 from segments.domain.segments.peer_download import check_has_place, check_peer_scheme
 from segments.domain.tables import table_config as configs
+from segments.domain.tables.edits.document_version import check_version
 from segments.domain.tables.kept_secrets import has_mask, keep_secrets
 from segments.domain.tables.keyed_checks import check_keyed, check_unchanged
 from segments.domain.tables.schema import Schema
@@ -31,6 +32,7 @@ from segments.services.realtime.consuming_segments import first_segments, make_r
 from segments.services.replacement.checks.check_settings import validate_checks
 from segments.services.replacement.lineage_record import table_not_found
 from segments.services.tables.schemas import read_schema
+from segments.services.tables.stored_documents import config_body
 from segments.services.tables.table_record import table_exists
 from segments.services.tables.table_secrets import secrets_masked_in_errors
 from segments.store import paths
@@ -38,8 +40,10 @@ from segments.store.base import Create, Replace, Versioned, Write
 from segments.store.update import update_record, update_transaction
 
 
-def validate_config(ctx: Context, config: TableConfig) -> Schema:
-    """Check a config against its schema, and return that. InvalidInput, also when the schema is missing."""
+def validate_config(ctx: Context, config: TableConfig, schema: Schema | None = None) -> Schema:
+    """Check a config against its schema, or against ``schema``, which is to be it; returns that. InvalidInput, also
+    when the schema is missing.
+    """
     if config.table.raw in (DELETED, RECORDS, STAGING, INGESTION):
         raise InvalidInput(
             f"'{config.table.raw}' is a folder of the deep store, and no name for a table.",
@@ -53,18 +57,21 @@ def validate_config(ctx: Context, config: TableConfig) -> Schema:
             ctx.check_stream(stream)
             complex_type_of_messages(config, stream.decoder.kind)
         check_skips_nothing(config)
-    try:
-        schema = read_schema(ctx, config.table.raw)
-    except NotFound as error:
-        raise InvalidInput(
-            f"Table '{config.table}' has no schema '{config.table.raw}'.",
-            remedy="Create the schema with POST /schemas first.",
-        ) from error
+    schema = schema or _schema_of(ctx, config.table)
     configs.check_against_schema(config, schema)
     check_keyed(config, schema)
     validate_checks(config, schema)
     replacement_settings(config)
     return schema
+
+
+def _schema_of(ctx: Context, table: TableName) -> Schema:
+    try:
+        return read_schema(ctx, table.raw)
+    except NotFound as error:
+        raise InvalidInput(
+            f"Table '{table}' has no schema '{table.raw}'.", remedy="Create the schema with POST /schemas first."
+        ) from error
 
 
 def create_table(ctx: Context, config: TableConfig) -> None:
@@ -107,33 +114,46 @@ def _birth(ctx: Context, config: TableConfig, ideal: ZNRecord, segments: Mapping
     ]
 
 
-def update_table(ctx: Context, given: TableConfig, detail: dict[str, Any]) -> TableConfig:
-    """Change a table's config; a new replication holds for new segments. NotFound, InvalidInput, StateConflict."""
-    table = given.table
-    node = ctx.store.get(paths.table_config(table.typed))
-    if node is None:
-        raise table_not_found(table)
-    config = _with_secrets_of(node, given)
-    with secrets_masked_in_errors(config.body):
-        validate_config(ctx, config)
-    check_has_servers(ctx, config, _stored(node))
+def update_table(ctx: Context, given: TableConfig, detail: dict[str, Any], expected: str | None = None) -> TableConfig:
+    """Change a table's config; a new replication holds for new segments. NotFound, InvalidInput, StateConflict, also
+    when the stored one is not the version ``expected``.
+    """
+    config = check_update(ctx, given)
 
-    def attempt() -> Sequence[Write] | None:
-        node, ideal = ctx.store.get(paths.table_config(table.typed)), ctx.store.get(paths.ideal_state(table.typed))
-        if node is None or ideal is None or ideal.record is None:
-            raise table_not_found(table)
-        config = _with_secrets_of(node, given)
-        if (stored := _stored(node)) is not None:
-            check_unchanged(stored, config)
-        detail.update(recorded_change(_body_of(node), config.body))
-        writes: list[Write] = [Replace(paths.table_config(table.typed), config.to_record(), node.version)]
-        after = _with_streams(ideal.record, node, config).with_simple(REPLICAS=str(config.replication))
-        if after != ideal.record:
-            writes.append(Replace(paths.ideal_state(table.typed), after, ideal.version))
+    def attempt() -> Sequence[Write]:
+        node, writes = _update(ctx, given)
+        check_version(f"The config of table '{given.table}'", _body_of(node), expected)
+        detail.update(recorded_change(_body_of(node), _with_secrets_of(node, given).body))
         return writes
 
     update_transaction(ctx.store, attempt)
     return config
+
+
+def check_update(ctx: Context, given: TableConfig, schema: Schema | None = None) -> TableConfig:
+    """Raise what ``update_table`` would raise now, with ``schema`` as the table's schema; writes nothing."""
+    node, _ = _update(ctx, given)
+    config = _with_secrets_of(node, given)
+    with secrets_masked_in_errors(config.body):
+        validate_config(ctx, config, schema)
+    check_has_servers(ctx, config, _stored(node))
+    return config
+
+
+def _update(ctx: Context, given: TableConfig) -> tuple[Versioned, list[Write]]:
+    """The stored config, and what changing it writes on the versions that are there now."""
+    table = given.table
+    node, ideal = ctx.store.get(paths.table_config(table.typed)), ctx.store.get(paths.ideal_state(table.typed))
+    if node is None or ideal is None or ideal.record is None:
+        raise table_not_found(table)
+    config = _with_secrets_of(node, given)
+    if (stored := _stored(node)) is not None:
+        check_unchanged(stored, config)
+    writes: list[Write] = [Replace(paths.table_config(table.typed), config.to_record(), node.version)]
+    after = _with_streams(ideal.record, node, config).with_simple(REPLICAS=str(config.replication))
+    if after != ideal.record:
+        writes.append(Replace(paths.ideal_state(table.typed), after, ideal.version))
+    return node, writes
 
 
 def edit_custom_configs(ctx: Context, table: TableName, edit: Callable[[TableConfig], TableConfig]) -> None:
@@ -169,8 +189,7 @@ def _stored(node: Versioned) -> TableConfig | None:
 
 def _body_of(node: Versioned) -> dict[str, Any]:
     """The config on record, for the audit; one that can not be read as the texts that it is stored as."""
-    stored = _stored(node)
-    return stored.body if stored else dict(node.record.simple) if node.record else {}
+    return config_body(node.record) if node.record else {}
 
 
 def _with_streams(ideal: ZNRecord, before: Versioned, config: TableConfig) -> ZNRecord:

@@ -13,6 +13,7 @@ class PinotTableEngine:
     parse_config = staticmethod(tables.parse_config)
     validate_config = staticmethod(tables.validate_config)
     create_table = staticmethod(tables.create_table)
+    check_update = staticmethod(tables.check_update)
     update_table = staticmethod(tables.update_table)
     edit_custom_configs = staticmethod(tables.edit_custom_configs)
     set_table_enabled = staticmethod(tables.set_table_enabled)

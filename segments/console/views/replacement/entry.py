@@ -18,6 +18,7 @@ from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.presenters import rollback as presenter
 from segments.console.presenters.badges import mark
 from segments.console.presenters.checks import entry_report
+from segments.console.presenters.tables import schema_columns
 from segments.console.views.replacement.undo.rollback import still_possible
 from segments.console.views.tables.tables import head
 from segments.domain.replacement.end_job import EndJob, JobState
@@ -164,6 +165,7 @@ def diff(request: HttpRequest, typed: str) -> HttpResponse:
     before, after = request.GET.get("from", "").strip(), request.GET.get("to", "").strip() or "current"
     context: dict[str, Any] = {
         **head(request, table, "lineage"), "options": _snapshots(table, before, after), "diff": None, "problem": None,
+        "before": before, "after": after, "schema_columns": {c["name"] for c in schema_columns(table.schema)},
         "choices": [("from", "First snapshot", before), ("to", "Second snapshot", after)],
     }  # fmt: skip
     if not before:

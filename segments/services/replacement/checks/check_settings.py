@@ -15,6 +15,7 @@ from segments.errors import InvalidInput
 from segments.names import TableName, split_table_name
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
+from segments.services.tables.edits.versions import note_config
 from segments.services.tables.schemas import read_schema
 from segments.services.tables.table_record import read_table_config
 
@@ -55,6 +56,7 @@ def write_check_document(ctx: Context, table: TableName, document: Any, *, actor
             return config
 
         ctx.engine.tables.edit_custom_configs(ctx, table, edit)
+        note_config(ctx, table, actor)
     return to_document(text)
 
 

@@ -7,7 +7,8 @@ of a replacement can be read before it is switched. A query reads one snapshot o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from segments.domain.formats.plural import counted
@@ -21,6 +22,8 @@ from segments.services.replacement.lineage_record import Observed, observe
 from segments.services.segments.segments import read_records
 from segments.store import paths
 
+#: Answers a query with its options.
+Query = Callable[[str, Mapping[str, str]], dict[str, Any]]
 #: Of a real Pinot the files are fetched for the query.
 _MOST_FETCHED_BYTES: Final = 512 << 20
 
@@ -31,11 +34,20 @@ def snapshot_named(sql: str, options: Mapping[str, str]) -> str:
 
 
 def query_as_of(ctx: Context, sql: str, options: Mapping[str, str], name: str) -> dict[str, Any]:
-    """Pinot's broker response over the snapshot of that name. InvalidInput for a query of several tables, NotFound for
-    an unknown table or snapshot, PreconditionFailed where its segments are not on servers, StateConflict where one was
-    overwritten.
+    """Pinot's broker response over the snapshot of that name. InvalidInput for a query of several tables, and what
+    ``reading_as_of`` raises.
     """
-    table = _table(ctx, sql)
+    with reading_as_of(ctx, _table(ctx, sql), name) as query:
+        return query(sql, options)
+
+
+@contextmanager
+def reading_as_of(ctx: Context, table: TableName, name: str) -> Iterator[Query]:
+    """Answers queries of one table from the snapshot of that name, all from the same segments.
+
+    NotFound for an unknown table or snapshot, PreconditionFailed where its segments are not on servers, StateConflict
+    where one was overwritten, also in the meantime.
+    """
     found, crcs = _contents(ctx, table, name)
     if found.gone:
         raise PreconditionFailed(
@@ -53,10 +65,9 @@ def query_as_of(ctx: Context, sql: str, options: Mapping[str, str], name: str) -
     if opened is None:
         raise InvalidInput(f"Snapshots of table '{table}' can not be queried on this cluster.")
     with opened as reader:
-        answer = reader.query(sql, options, segments=found.segments)
+        yield lambda sql, options: reader.query(sql, options, segments=found.segments)
     after = {s: m.crc for s, m in read_records(ctx, table, found.segments).items()}
     _require_same(table, name, {s: crc or 0 for s, crc in before.items()}, after)
-    return answer
 
 
 def segments_by_name(seen: Observed, ctx: Context, table: TableName, name: str) -> Snapshot:

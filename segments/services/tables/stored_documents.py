@@ -1,5 +1,5 @@
-"""Reads table configs and schemas for the mirror; those of a real Pinot as they are, whatever a version of it puts into
-them.
+"""Reads table configs and schemas from their records; those of a real Pinot as they are, whatever a version of it puts
+into them.
 """
 
 from __future__ import annotations
@@ -32,6 +32,16 @@ def read_schema(record: ZNRecord, *, is_foreign: bool) -> dict[str, Any]:
         return schema.from_record(record).body
     found = _value(record.simple.get("schemaJSON", ""))
     return found if isinstance(found, dict) else {}
+
+
+def config_body(record: ZNRecord) -> dict[str, Any]:
+    """The config as JSON; one that cannot be read as the texts that it is stored as, so that it can be put right."""
+    return read_config(record, is_foreign=True)[0]
+
+
+def schema_body(record: ZNRecord) -> dict[str, Any]:
+    """The same of a schema; {} of one that cannot be read."""
+    return read_schema(record, is_foreign=True)
 
 
 def _value(text: str) -> Any:

@@ -1,0 +1,173 @@
+"""What differs between the rows of two snapshots: rows per day, and of a column its share of nulls and most frequent
+values.
+
+Each side is answered from exactly its segments, in few queries of bounded time, and only when somebody asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Final, TypeVar
+
+from segments.datatypes.inference.written_times import millis_of, moment
+from segments.domain.tables.schema import FieldSpec
+from segments.errors import InvalidInput, PinotAdminError, Unavailable
+from segments.names import TableName
+from segments.services.core.context import Context
+from segments.services.replacement.history.as_of import reading_as_of
+from segments.services.tables.schemas import read_schema
+from segments.services.tables.table_record import read_table_config
+
+#: Days, most frequent values and milliseconds of one query.
+MOST_DAYS: Final = 366
+_TOP: Final = 5
+_TIME_MS: Final = "5000"
+_DAY_MS: Final = 86_400_000
+
+T = TypeVar("T")
+Ask = Callable[[str], list[list[Any]]]
+
+
+@dataclass(frozen=True)
+class ValueCount:
+    """A value as text, dates as dates, and in how many rows it stands."""
+
+    value: str
+    rows: int
+
+
+@dataclass(frozen=True)
+class ColumnSide:
+    """A column on one side."""
+
+    rows: int
+    nulls: int
+    top: list[ValueCount]
+
+    @property
+    def null_share(self) -> float:
+        """From 0 to 1."""
+        return self.nulls / self.rows if self.rows else 0.0
+
+
+@dataclass(frozen=True)
+class ColumnValues:
+    """A column on both sides. ``why_before``, ``why_after``: why a side could not be read."""
+
+    column: str
+    before: ColumnSide | None
+    after: ColumnSide | None
+    why_before: str = ""
+    why_after: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        sides = (("from", self.before, self.why_before), ("to", self.after, self.why_after))
+        shown = {
+            name: {**asdict(side), "nullShare": side.null_share} if side else {"problem": why}
+            for name, side, why in sides
+        }
+        return {"column": self.column, **shown}
+
+
+@dataclass(frozen=True)
+class DayRows:
+    """Rows of a day (ISO 8601, UTC) on both sides; None: that side could not be read."""
+
+    day: str
+    before: int | None
+    after: int | None
+
+
+@dataclass(frozen=True)
+class Days:
+    """Rows per day, the last ``MOST_DAYS`` of each side. ``column``: the time column, "": there is none."""
+
+    column: str
+    days: list[DayRows]
+    problems: list[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        listed = [{"day": d.day, "from": d.before, "to": d.after} for d in self.days]
+        return {"timeColumn": self.column, "days": listed, "problems": self.problems}
+
+
+def compare_column(ctx: Context, table: TableName, before: str, after: str, column: str) -> ColumnValues:
+    """A column in both snapshots. NotFound for an unknown table or snapshot, InvalidInput for an unknown column."""
+    spec = read_schema(ctx, table.raw).by_name.get(column)
+    if spec is None:
+        raise InvalidInput(f"Table '{table}' has no column '{column[:200]}'.", remedy="See its schema.", field="column")
+    sides = [_side(ctx, table, name, lambda ask: _column(ask, table, spec)) for name in (before, after)]
+    (old, why_old), (new, why_new) = sides
+    return ColumnValues(column, old, new, why_old, why_new)
+
+
+def compare_days(ctx: Context, table: TableName, before: str, after: str) -> Days:
+    """Rows per day by the time column. NotFound as ``compare_column``."""
+    config, schema = read_table_config(ctx, table), read_schema(ctx, table.raw)
+    spec = schema.by_name.get(config.time_column or "")
+    if spec is None or not spec.format:
+        return Days("", [], [])
+    sides = [_side(ctx, table, name, lambda ask: _days(ask, table, spec)) for name in (before, after)]
+    (old, why_old), (new, why_new) = sides
+    listed = sorted({*(old or ()), *(new or ())})
+    days = [DayRows(moment(day * _DAY_MS)[:10] or str(day), _rows(old, day), _rows(new, day)) for day in listed]
+    return Days(spec.name, days, [why for why in (why_old, why_new) if why])
+
+
+def _rows(side: dict[int, int] | None, day: int) -> int | None:
+    return None if side is None else side.get(day, 0)
+
+
+def _side(ctx: Context, table: TableName, name: str, read: Callable[[Ask], T]) -> tuple[T | None, str]:
+    """What ``read`` finds in one snapshot, or why it cannot be read; an unknown snapshot is raised."""
+    try:
+        with reading_as_of(ctx, table, name) as query:
+
+            def ask(sql: str) -> list[list[Any]]:
+                answer = query(sql, {"timeoutMs": _TIME_MS})
+                if answer.get("exceptions"):
+                    raise Unavailable(str(answer["exceptions"][0].get("message", "The query failed."))[:500])
+                return list((answer.get("resultTable") or {}).get("rows") or [])
+
+            return read(ask), ""
+    except PinotAdminError as error:
+        if error.status == 404:
+            raise
+        return None, str(error)
+
+
+def _column(ask: Ask, table: TableName, spec: FieldSpec) -> ColumnSide:
+    name = _quoted(spec.name)
+    nulls = f"count(*) filter (where {_quoted(f'$isNull.{spec.name}')})"
+    rows, empty = ask(_select(f"count(*), {nulls}", table, "limit 1"))[0]
+    order = f"group by {name} order by count(*) desc, {name} limit {_TOP}"
+    found = ask(_select(f"{name}, count(*)", table, order))
+    return ColumnSide(int(rows), int(empty), [ValueCount(_shown(value, spec), int(count)) for value, count in found])
+
+
+def _days(ask: Ask, table: TableName, spec: FieldSpec) -> dict[int, int]:
+    text = "1:MILLISECONDS:EPOCH" if spec.format == "TIMESTAMP" else str(spec.format)
+    column = f"cast({_quoted(spec.name)} as LONG)" if spec.format == "TIMESTAMP" else _quoted(spec.name)
+    day = f"datetimeconvert({column}, '{text.replace(chr(39), chr(39) * 2)}', '1:DAYS:EPOCH', '1:DAYS')"
+    found = ask(_select(f"{day}, count(*)", table, f"group by {day} order by {day} desc limit {MOST_DAYS}"))
+    return {int(value): int(count) for value, count in found if value is not None}
+
+
+def _shown(value: Any, spec: FieldSpec) -> str:
+    if spec.kind == "DATE_TIME" and spec.format and value is not None:
+        millis = millis_of(value, spec.format)
+        if millis is not None and (text := moment(millis)):
+            return text.removesuffix("T00:00:00Z")
+    text = "null" if value is None else str(value)
+    return text if len(text) <= 80 else f"{text[:80]}…"
+
+
+def _select(what: str, table: TableName, more: str) -> str:
+    return f"select {what} from {_quoted(table.typed)} {more}"  # noqa: S608  # every name in it is quoted
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
