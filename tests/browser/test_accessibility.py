@@ -78,6 +78,7 @@ def test_no_page_of_a_realtime_table_has_a_serious_fault(page: Page, realtime: R
     pages = [
         home,
         f"{home}partitions/0/",
+        f"{home}stream/",
         f"{home}pause/",
         f"{home}pause/?p=0",
         f"{home}resume/",
