@@ -17,7 +17,7 @@ help: ## Show this list
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or later is needed, but $(PYTHON) is " + sys.version.split()[0] + ". Name another one: make PYTHON=/path/to/python3.12 ...")'
-	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "$(PYTHON) can not make virtual environments: install its venv package (on Debian and Ubuntu: apt install python3-venv), or name another Python: make PYTHON=... ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "$(PYTHON) cannot make virtual environments: install its venv package (on Debian and Ubuntu: apt install python3-venv), or name another Python: make PYTHON=... ..." >&2; exit 1; }
 	@echo "Making $(VENV) with $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
@@ -105,7 +105,7 @@ test-failed: lint ## All checks, and of the tests those that failed last, one at
 conformance: $(VENV)/.dev ## Run the black-box suite in CONFORMANCE=DIR against a fresh cluster
 	@$(BIN)/python -m tests.conformance_run $(CONFORMANCE) $(ARGS)
 
-# The jars of real parts (680 MB) are fetched once with mvn, to ~/.cache/pinotadmin or PINOTADMIN_CACHE; status 75 where that can not be.
+# The jars of real parts (680 MB) are fetched once with mvn, to ~/.cache/pinotadmin or PINOTADMIN_CACHE; status 75 where that cannot be.
 test-real: $(VENV)/.demo $(VENV)/.dev ## Against a real Apache Pinot 0.11.0, newer controllers and Kafka, and Pinot's own clients against ours
 	$(BIN)/python -m tests.maven
 	REAL_PINOT=1 $(BIN)/python -m pytest -rs tests/real_pinot $(ARGS)

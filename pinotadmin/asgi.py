@@ -40,7 +40,7 @@ async def application(
 
 
 async def _say_alive(send: Callable[[Mapping[str, Any]], Awaitable[None]]) -> None:
-    """On the event loop: also while every thread waits for replicas, say, the process is no dead one."""
+    """On the event loop: also while every thread waits for replicas, say, the process is not a dead one."""
     await send({"type": "http.response.start", "status": 200, "headers": _ALIVE})
     await send({"type": "http.response.body", "body": b"OK"})
 

@@ -23,7 +23,7 @@ FILE: Final = "PINOTADMIN_CREDENTIALS"
 
 
 class NoCredentials(ClientError):
-    """URL or token is missing, or can not be read."""
+    """URL or token is missing, or cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def find(
 ) -> Credentials:
     """What is given counts before the environment, the environment before the file.
 
-    ``token_file`` holds nothing but a token: a token is no argument of a command, for others can list those. Raises
+    ``token_file`` holds nothing but a token: a token is not an argument of a command, for others can list those. Raises
     NoCredentials.
     """
     path = file or environment.get(FILE, "")
@@ -79,7 +79,7 @@ def _read(path: Path) -> Credentials:
     try:
         body = msgspec.json.decode(path.read_bytes(), type=_File)
     except (OSError, msgspec.MsgspecError) as error:
-        raise NoCredentials(f"'{path}' is no file of credentials: {type(error).__name__}.") from None
+        raise NoCredentials(f"'{path}' is not a file of credentials: {type(error).__name__}.") from None
     if body.url and body.token:
         return of_token(body.url, body.token)
     if body.controller and body.authorization:
@@ -92,13 +92,13 @@ def _token(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8").strip()
     except (OSError, ValueError) as error:
-        raise NoCredentials(f"The token can not be read from '{path}': {type(error).__name__}.") from None
+        raise NoCredentials(f"The token cannot be read from '{path}': {type(error).__name__}.") from None
 
 
 def _check_mode(path: Path) -> None:
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        raise NoCredentials(f"'{path}' can not be read: {error.strerror}.") from None
+        raise NoCredentials(f"'{path}' cannot be read: {error.strerror}.") from None
     if mode & 0o077:
         raise NoCredentials(f"Others can read '{path}': chmod 600 {path}")

@@ -55,7 +55,7 @@ class Unavailable(PinotAdminError):
 
 
 class Rejected(PinotAdminError):
-    """The request can not be done as asked; trying again without a change does not help."""
+    """The request cannot be done as asked; trying again without a change does not help."""
 
     status = 400
 

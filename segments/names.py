@@ -87,16 +87,16 @@ def typed_names(name: str) -> tuple[str, ...]:
 
 
 def check_raw_table_name(raw: str) -> str:
-    """Return the name, or raise InvalidInput when it can not be a table's name."""
+    """Return the name, or raise InvalidInput when it cannot be a table's name."""
     if not raw or not _TABLE.match(raw) or raw.count(".") > 1 or len(raw) > _LONGEST:
         remedy = f"Use letters, digits, '_', '-' and at most one '.', {_LONGEST} characters in all."
-        raise InvalidInput(f"'{raw[:_LONGEST]}' can not be a table name.", remedy=remedy)
+        raise InvalidInput(f"'{raw[:_LONGEST]}' cannot be a table name.", remedy=remedy)
     return raw
 
 
 def check_segment_name(name: str) -> str:
     """Return the name, or raise InvalidInput: commas corrupt lineage (rule `no-mutual-hiding`), slashes leave folders,
-    long ones are no files.
+    long ones are not files.
     """
     if not name or _FORBIDDEN_IN_SEGMENT.search(name) or name in (".", "..") or name != name.strip():
         raise InvalidInput(
@@ -126,7 +126,7 @@ def check_node_name(name: str, what: str = "name") -> str:
     ):
         if not name or name in (".", "..") or "/" in name or _NOT_IN_ZOOKEEPER.search(name):
             raise InvalidInput(
-                f"{shown(name)!r} can not be a name ({what}).",
+                f"{shown(name)!r} cannot be a name ({what}).",
                 remedy="Names are not empty, not . or .., without '/' and control characters.",
             )
         if len(name) > _LONGEST_NODE:
@@ -143,7 +143,7 @@ def check_column_name(name: str) -> str:
     """
     if _CONTROL.search(name) or len(name) > _LONGEST_COLUMN:
         raise InvalidInput(
-            f"{shown(name)!r} can not be a column name.",
+            f"{shown(name)!r} cannot be a column name.",
             remedy=f"Use at most {_LONGEST_COLUMN} characters, none of them a control character.",
         )
     return name

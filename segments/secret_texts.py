@@ -32,7 +32,7 @@ _SECRET_WORDS: Final = (
 )
 #: A key that ends so names a secret.
 _SECRET_ENDS: Final = ("token", "tokens", "pwd", "saskey")
-#: What follows ``sasl.`` in a key and is no secret; everything else of a login is.
+#: What follows ``sasl.`` in a key and is not a secret; everything else of a login is.
 _OPEN_LOGIN: Final = frozenset(
     ("mechanism", "mechanisms", "username", "kerberosservicename", "kerberosprincipal", "enabledmechanisms")
 )

@@ -111,7 +111,7 @@ SCHEDULED: Final[dict[str, Any]] = {one.task: _task_of(one) for one in DECLARED}
 
 
 def _elsewhere(work: str) -> None:
-    """Have the same done on every Pinot cluster that is up; what can not be handed over now is left to
+    """Have the same done on every Pinot cluster that is up; what cannot be handed over now is left to
     the next time.
     """
     usable = (Cluster.State.UP, Cluster.State.UNKNOWN)
@@ -158,7 +158,7 @@ def fire_schedule(cluster: str, table: str, due_ms: int) -> str:
     """Start what a table's schedule says is due; its row fires again until somebody did."""
     raw, kind = split_table_name(table)
     if kind is None:
-        return f"'{table}' is no table."
+        return f"'{table}' is not a table."
     with task_lock(wiring.context(), FIRE_SCHEDULE, ON_DEMAND["fire_schedule"], alone=False) as may_run:
         if not may_run:
             return f"The schedule of {table} waits for a free slot."

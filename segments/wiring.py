@@ -106,7 +106,7 @@ def store() -> Store:
 
 
 def zookeeper_login() -> ZooKeeperLogin:
-    """Of this installation's own ZooKeeper, as the settings name it. InvalidInput when they can not be one."""
+    """Of this installation's own ZooKeeper, as the settings name it. InvalidInput when they cannot be one."""
     return parse_login(
         settings.ZOOKEEPER_AUTH,
         tls=settings.ZOOKEEPER_TLS,
@@ -136,7 +136,7 @@ def context(cluster: str | None = None) -> Context:
     """The parts that use cases work with; None: the installation's own cluster. NotFound for a cluster that it does not
     drive.
 
-    Never waits for a Pinot: what can not be reached says so (Unavailable) when it is used.
+    Never waits for a Pinot: what cannot be reached says so (Unavailable) when it is used.
     """
     if cluster not in (None, settings.CLUSTER_NAME):
         return _parts.given.get(cluster) or _parts.pinot.context(cluster)

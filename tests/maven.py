@@ -1,7 +1,7 @@
 """Fetches the jars of real parts (Apache Pinot, Apache Kafka, Pinot's clients and newer controllers) from Maven's
 central repository, once.
 
-``python -m tests.maven`` fetches all of them; exit status 75 and the reason where that can not be. They lie outside of
+``python -m tests.maven`` fetches all of them; exit status 75 and the reason where that cannot be. They lie outside of
 the repository.
 """
 
@@ -63,7 +63,7 @@ class Jars:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 return "" if self.is_complete else self._fetch(maven, time.monotonic() + seconds)
         except OSError as error:
-            return f"{self.name} can not be kept in {self.folder}: {error.strerror or error}"
+            return f"{self.name} cannot be kept in {self.folder}: {error.strerror or error}"
 
     def _fetch(self, maven: str, deadline: float) -> str:
         problem = ""

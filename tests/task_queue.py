@@ -19,6 +19,6 @@ class FakeQueue:
 
     def send(self, task: str, *arguments: str | None, **_: object) -> None:
         if self.is_down:
-            raise Unavailable("The task queue can not be reached.")
+            raise Unavailable("The task queue cannot be reached.")
         self.sent.append((task, list(arguments)))
         self.work(str(arguments[0]))

@@ -17,7 +17,7 @@ class NotConfirmed(ClientError):
 
 
 class Blocked(ClientError):
-    """The preview says that it can not be done."""
+    """The preview says that it cannot be done."""
 
 
 def rollback(client: Client, given: Namespace) -> None:

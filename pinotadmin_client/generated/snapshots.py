@@ -56,7 +56,7 @@ class Snapshots:
         Make queries see exactly that snapshot; answers when all live brokers do. ``undo`` is the snapshot to go back
         to if it was wrong. With dryRun=true only say what it would do.
 
-        409 when it can not be done, with the reason; then nothing is changed.
+        409 when it cannot be done, with the reason; then nothing is changed.
         """
         return self._transport.send(
             "POST",

@@ -1,7 +1,7 @@
 """Schedules of the passes in plain words: how often, when next, what came of the last run; run one now; on record.
 
-What Celery can do besides (calendars of the sun, paths of tasks, queues, arguments) is no page: which task a schedule
-runs is declared in the code.
+What Celery can do besides (calendars of the sun, paths of tasks, queues, arguments) is not a page: which task a
+schedule runs is declared in the code.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class BasicAuthentication(authentication.BasicAuthentication):
     www_authenticate_realm = "pinotadmin"
 
     def authenticate(self, request: Request) -> tuple[Any, None] | None:
-        """(user, None); None for other schemes; AuthenticationFailed for what is no HTTP Basic and for wrong
+        """(user, None); None for other schemes; AuthenticationFailed for what is not HTTP Basic and for wrong
         credentials.
         """
         scheme, _, token = request.headers.get("Authorization", "").strip().partition(" ")
@@ -72,7 +72,7 @@ class BasicAuthentication(authentication.BasicAuthentication):
         found = parse_basic(token)
         if found is None:
             raise exceptions.AuthenticationFailed(
-                "The Authorization header is no HTTP Basic: the base64 of user:password is missing in it."
+                "The Authorization header is not HTTP Basic: the base64 of user:password is missing in it."
             )
         return self.authenticate_credentials(*found, request)
 

@@ -184,7 +184,7 @@ def json_body(request: Request, *, optional: bool = False) -> Any:
 
 
 def text_field(request: Request, name: str) -> str | None:
-    """A text of the JSON body's object; None for anything else, also for a body that is no JSON."""
+    """A text of the JSON body's object; None for anything else, also for a body that is not JSON."""
     try:
         body = json_body(request, optional=True)
     except InvalidInput:

@@ -60,7 +60,7 @@ def sender(scope: Mapping[str, Any]) -> bytes | None:
     """Whose turn a request takes: a hash of its credentials as they were sent, else its address. None: a process of
     this cluster.
 
-    The hash has a key of this process: what is remembered of who is at work is no password, and can not be tried for
+    The hash has a key of this process: what is remembered of who is at work is not a password, and cannot be tried for
     one.
     """
     cookie = b""

@@ -177,7 +177,7 @@ def _body(raw: bytes) -> _Asked:
         text = raw.decode()
     except UnicodeDecodeError as error:
         raise InvalidInput(
-            "The body is no UTF-8 text.", remedy="Send the job specification as YAML or JSON."
+            "The body is not UTF-8 text.", remedy="Send the job specification as YAML or JSON."
         ) from error
     if not text.strip():
         raise InvalidInput("The request has no body.", remedy="Send the job specification as YAML or JSON.")

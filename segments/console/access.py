@@ -64,8 +64,8 @@ def error_page(request: HttpRequest, error: PinotAdminError) -> HttpResponse:
 
 
 def shown_status(request: HttpRequest, error: PinotAdminError) -> int:
-    """The status of a page that shows this error. That a Pinot does not answer, or answers with nonsense, is no fault
-    of ours: 424.
+    """The status of a page that shows this error. That a Pinot does not answer, or answers with nonsense, is not a
+    fault of ours: 424.
     """
     is_theirs = error.status >= HTTPStatus.INTERNAL_SERVER_ERROR and cluster_of(request) != default_cluster()
     return HTTPStatus.FAILED_DEPENDENCY if is_theirs else error.status

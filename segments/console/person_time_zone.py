@@ -43,7 +43,7 @@ def choose(request: HttpRequest) -> HttpResponse:
     """
     zone, back = request.POST.get("zone", ""), request.headers.get("Referer", "")
     if zone not in available_timezones():
-        raise InvalidInput(f"'{zone[:60]}' is no time zone.", remedy="Give a name such as Europe/Berlin, or UTC.")
+        raise InvalidInput(f"'{zone[:60]}' is not a time zone.", remedy="Give a name such as Europe/Berlin, or UTC.")
     if zone == "UTC":
         request.session.pop(_ZONE, None)
     else:

@@ -118,7 +118,7 @@ def map_distinct(values: Any, function: Callable[[Any], Any], kind: Any) -> Any:
         raise BadValue.among(values, np.isin(encoded.indices.fill_null(-1).to_numpy(), refused))
     try:
         made = pa.array(out, kind)
-    except UnicodeEncodeError:  # half a surrogate pair, which UTF-8 can not hold: Java writes a question mark
+    except UnicodeEncodeError:  # half a surrogate pair, which UTF-8 cannot hold: Java writes a question mark
         made = pa.array([v.encode("utf-8", "replace").decode() if isinstance(v, str) else v for v in out], kind)
     return made.take(encoded.indices)
 

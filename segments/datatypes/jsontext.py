@@ -9,7 +9,7 @@ from segments.datatypes.javatext import java_double
 
 
 def compact_json(text: str) -> str:
-    """Re-serialise JSON text without blanks; text that is no JSON becomes a JSON string; empty text stays empty."""
+    """Re-serialise JSON text without blanks; text that is not JSON becomes a JSON string; empty text stays empty."""
     if not text.strip():
         return ""
     try:

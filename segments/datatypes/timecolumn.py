@@ -32,7 +32,7 @@ def null_time(field: FieldSpec, default: Any, now_ms: int) -> Any:
         if is_valid_time(to_millis(default, parsed)):
             return default
     except (ValueError, OverflowError):
-        pass  # a default such as "null" is no time
+        pass  # a default such as "null" is not a time
     if parsed.kind == "SIMPLE_DATE_FORMAT":
         text = format_millis(now_ms, parsed)
         return text if field.stored_type == "STRING" else int(text)
@@ -55,7 +55,7 @@ def segment_times(field: FieldSpec, values: Any, now_ms: int) -> tuple[int, int,
     """(start, end, unit) of a segment from its stored time values; an empty segment has the time of its build.
 
     An ``N:UNIT:EPOCH`` column counts its N (Pinot forgets it). Raises InvalidInput for text that
-    is no time.
+    is not a time.
     """
     parsed = field.datetime_format or DateTimeFormat("TIMESTAMP")
     if parsed.kind == "SIMPLE_DATE_FORMAT":

@@ -21,7 +21,7 @@ def value_texts(values: Sequence[Any]) -> Any:
     texts = [value_text(v) for v in values]
     try:
         return pa.array(texts, pa.string())
-    except UnicodeEncodeError:  # half a surrogate pair, which UTF-8 can not hold: Java writes a question mark
+    except UnicodeEncodeError:  # half a surrogate pair, which UTF-8 cannot hold: Java writes a question mark
         return pa.array([None if t is None else t.encode("utf-8", "replace").decode() for t in texts], pa.string())
 
 

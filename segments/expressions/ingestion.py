@@ -57,7 +57,7 @@ def parse_expression(text: str) -> Expression:
     except RecursionError as error:
         raise too_deep(text) from error
     except (SqlglotError, QueryRejected) as error:
-        raise InvalidInput(f"The expression '{text[:120]}' can not be read.") from error
+        raise InvalidInput(f"The expression '{text[:120]}' cannot be read.") from error
 
 
 def columns_of(expression: Expression) -> frozenset[str]:
@@ -124,7 +124,7 @@ class _Trees:
                 return self._call("in", node.this, *node.expressions)
             case exp.Between():
                 return self._call("between", node.this, node.args["low"], node.args["high"])
-        raise SqlglotError(f"{node.key} is no part of an expression")
+        raise SqlglotError(f"{node.key} is not part of an expression")
 
     def _call(self, function: str, *arguments: exp.Expr) -> Call:
         return Call(function, tuple(map(self.tree, arguments)))

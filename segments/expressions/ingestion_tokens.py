@@ -89,7 +89,7 @@ def _matches(text: str) -> Iterator[re.Match[str]]:
 
 def _unreadable(text: str, place: int) -> InvalidInput:
     shown = text[place : place + 40] or "its end"
-    return InvalidInput(f"The expression '{text[:120]}' can not be read at position {place}: {shown}")
+    return InvalidInput(f"The expression '{text[:120]}' cannot be read at position {place}: {shown}")
 
 
 class _Reader:

@@ -17,7 +17,7 @@ UNKNOWN_COLUMN: Final = 710
 
 
 class QueryRejected(Rejected):
-    """The query can not be answered as asked; ``error_code`` is Pinot's code for the reason."""
+    """The query cannot be answered as asked; ``error_code`` is Pinot's code for the reason."""
 
     def __init__(self, message: str, *, error_code: int = QUERY_VALIDATION, remedy: str = "", **data: Any) -> None:
         super().__init__(message, remedy=remedy, **data)

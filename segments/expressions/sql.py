@@ -74,7 +74,7 @@ class PinotSql(Dialect):
                 self._read_again += self._index - index
                 if self._read_again > self._tokens_size + _MORE_READ_AGAIN:
                     raise QueryRejected(
-                        "The query can not be parsed in reasonable time: names of data types are nested in brackets.",
+                        "The query cannot be parsed in reasonable time: names of data types are nested in brackets.",
                         error_code=SQL_PARSING,
                         remedy="Put double quotes around columns that are named like a data type.",
                     )
@@ -82,7 +82,7 @@ class PinotSql(Dialect):
 
 
 def tokenize(sql: str) -> list[Token]:
-    """Split a text. Raises QueryRejected for one that is too long, too deep, or can not be split."""
+    """Split a text. Raises QueryRejected for one that is too long, too deep, or cannot be split."""
     if len(sql) > MAX_SQL_LENGTH:
         raise QueryRejected(
             f"The query has {len(sql)} characters, more than {MAX_SQL_LENGTH}.",
@@ -94,7 +94,7 @@ def tokenize(sql: str) -> list[Token]:
     except SqlglotError as error:
         if isinstance(error.__cause__, QueryRejected):
             raise error.__cause__ from None
-        raise QueryRejected(f"The SQL can not be read: {str(error)[:200]}", error_code=SQL_PARSING) from error
+        raise QueryRejected(f"The SQL cannot be read: {str(error)[:200]}", error_code=SQL_PARSING) from error
     _check_depth(found)
     return found
 

@@ -71,7 +71,7 @@ class AttemptCounters:
                 RedisError,
                 ValueError,
                 TypeError,
-            ) as error:  # the latter two: an answer that is no number
+            ) as error:  # the latter two: an answer that is not a number
                 self._give_up(error)
         return call(self._memory)
 

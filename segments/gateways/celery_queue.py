@@ -36,5 +36,5 @@ class CeleryQueue:
             )
         except (KombuError, RedisError, OSError) as error:
             raise Unavailable(
-                f"The task queue can not be reached: {error}.", remedy="Check that Redis runs (REDIS_URL)."
+                f"The task queue cannot be reached: {error}.", remedy="Check that Redis runs (REDIS_URL)."
             ) from error

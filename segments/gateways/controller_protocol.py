@@ -103,7 +103,7 @@ class Controller(Protocol):
         """GET /segmentConsumed: I stopped at this offset, what now?"""
 
     def stopped(self, report: Report) -> Answer:
-        """GET /segmentStoppedConsuming: I can not go on with this segment."""
+        """GET /segmentStoppedConsuming: I cannot go on with this segment."""
 
     def commit_start(self, report: Report) -> Answer:
         """GET /segmentCommitStart: built, about to upload."""

@@ -305,7 +305,7 @@ class HttpServers:
 
 
 def _is_readable(sock: socket.socket, timeout_s: float) -> bool:
-    """``poll``, because ``select`` can not handle descriptors above 1023."""
+    """``poll``, because ``select`` cannot handle descriptors above 1023."""
     watcher = select.poll()
     watcher.register(sock, select.POLLIN | select.POLLHUP | select.POLLERR)
     return bool(watcher.poll(timeout_s * 1000))

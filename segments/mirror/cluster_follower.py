@@ -87,7 +87,7 @@ class ClusterFollower:
         return _GATHER_ASKED_S if self._is_costly else _GATHER_NOTIFIED_S
 
     def run(self) -> None:
-        """Follow until stopped; what can not be read or written now is tried again."""
+        """Follow until stopped; what cannot be read or written now is tried again."""
         self._watches = [self._store.watch(p, self._pending.mark) for p in self._prefixes]
         self._pending.await_first_calls()
         synced, pause = False, _PAUSES_S[0]
@@ -197,8 +197,8 @@ class ClusterFollower:
         except Unavailable:
             raise
         except PinotAdminError as error:
-            log.error("Table %s can not be mirrored: %s", name, error)
-            self._unreadable[name] = f"Table {name} can not be mirrored: {error}"
+            log.error("Table %s cannot be mirrored: %s", name, error)
+            self._unreadable[name] = f"Table {name} cannot be mirrored: {error}"
             self._tables.pop(name, None)  # what could not be read is read again, whatever changes next
             return
         self._unreadable.pop(name, None)

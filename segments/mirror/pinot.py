@@ -93,7 +93,7 @@ class PinotMirror:
             except PinotAdminError as error:
                 self._report(str(error))
             except Exception as error:
-                log.exception("Cluster %s can not be mirrored now.", self._name)
+                log.exception("Cluster %s cannot be mirrored now.", self._name)
                 self._report(f"{type(error).__name__}; see the mirror's log.")
             pause = _PAUSES_S[0] if time.monotonic() - started > _PAUSES_S[1] else min(pause * 2, _PAUSES_S[1])
             self._stop.wait(pause)
@@ -128,7 +128,7 @@ class PinotMirror:
         """Write it down when it changed; that all is well is written now and then by the other thread."""
         if error != self._trouble and not self._stop.is_set():
             if error:
-                log.warning("Cluster %s can not be mirrored now: %s", self._name, error)
+                log.warning("Cluster %s cannot be mirrored now: %s", self._name, error)
             self._trouble = error
             note_mirror(self._name, error)
 

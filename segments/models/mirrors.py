@@ -85,7 +85,7 @@ class Cluster(models.Model):
     mirrored_at = models.DateTimeField(
         null=True, blank=True, help_text="When the mirror was last in step with the cluster"
     )
-    mirror_error = models.TextField(blank=True, default="", help_text="Why the mirror can not follow; empty: it does")
+    mirror_error = models.TextField(blank=True, default="", help_text="Why the mirror cannot follow; empty: it does")
     mirror_error_since = models.DateTimeField(null=True, blank=True)
     calls_per_minute = models.PositiveIntegerField(default=0, help_text="Requests of the mirror to the controller")
 

@@ -143,7 +143,7 @@ class Child:
                 lambda line: self._say(self.spec.name, line),
             )
         except OSError as error:
-            self._say("up", f"{self.spec.name} can not be started: {error}")
+            self._say("up", f"{self.spec.name} cannot be started: {error}")
             return 0.0, 127
         self._life = life
         self._idle.clear()

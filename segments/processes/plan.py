@@ -78,7 +78,7 @@ def _proxy_options(environ: Mapping[str, str]) -> tuple[str, ...]:
         except ValueError as error:
             remedy = "Name each proxy as 192.0.2.7 or 10.0.0.0/24, with commas between."
             raise InvalidInput(
-                f"PINOTADMIN_TRUSTED_PROXIES: '{text[:60]}' is no address or network.", remedy=remedy
+                f"PINOTADMIN_TRUSTED_PROXIES: '{text[:60]}' is not an address or network.", remedy=remedy
             ) from error
     return ("--proxy-headers", "--forwarded-allow-ips", ",".join(named)) if named else ("--no-proxy-headers",)
 

@@ -34,7 +34,7 @@ class Request:
 
 
 def run_cluster(request: Request, environ: Mapping[str, str]) -> int:
-    """Start, supervise, stop; returns the exit status. Raises PinotAdminError when it can not even begin.
+    """Start, supervise, stop; returns the exit status. Raises PinotAdminError when it cannot even begin.
 
     StateConflict: another ``up`` has the data directory, or a port that must be kept is in use. Unavailable: no Java or
     no Redis.

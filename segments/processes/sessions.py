@@ -28,7 +28,7 @@ def session_of(pid: int) -> int | None:
 
 
 def is_running(pid: int) -> bool:
-    """Whether the process exists and is no zombie."""
+    """Whether the process exists and is not a zombie."""
     return session_of(pid) is not None
 
 

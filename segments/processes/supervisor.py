@@ -184,14 +184,14 @@ class Supervisor:
             return f"{child.spec.name} was stopped and stays down until 'start'."
         if action == "start":
             return await self._start_again(child)
-        raise InvalidInput(f"'{action}' is no action.", remedy="Use kill, stop or start.")
+        raise InvalidInput(f"'{action}' is not an action.", remedy="Use kill, stop or start.")
 
     def _find(self, name: str) -> Child:
         for child in self._children.values():
             if not child.spec.once and (child.spec.name == name or name in child.spec.aliases):
                 return child
         known = ", ".join("/".join((spec.name, *spec.aliases)) for spec in self._specs if not spec.once)
-        raise NotFound(f"'{name}' is no part of this cluster.", remedy=f"Known: {known}.")
+        raise NotFound(f"'{name}' is not part of this cluster.", remedy=f"Known: {known}.")
 
     async def _start_again(self, child: Child) -> str:
         if self._ending.is_set():

@@ -23,7 +23,7 @@ _PROGRAM = "python -m segments.segmentfile"
 
 
 def main(arguments: list[str] | None = None, program: str = _PROGRAM) -> int:
-    """Run one command; 0 = fine, 1 = the segment has faults or can not be read."""
+    """Run one command; 0 = fine, 1 = the segment has faults or cannot be read."""
     given = _parser(program).parse_args(arguments)
     try:
         return {"inspect": _inspect, "verify": _verify, "rows": _rows, "convert": _convert}[given.command](given)
@@ -104,7 +104,7 @@ def _column_line(column: ColumnInfo) -> str:
 def _rows(given: argparse.Namespace) -> int:
     check_format(given.format, given.output)
     if given.start < 0 or (given.limit is not None and given.limit < 0):
-        raise InvalidInput("--start and --limit count rows and can not be negative.")
+        raise InvalidInput("--start and --limit count rows and cannot be negative.")
     columns = given.columns.split(",") if given.columns else None
     stop = None if given.limit is None else given.start + given.limit
     with _directory(given.path) as folder, SegmentReader(folder) as reader:

@@ -1,4 +1,4 @@
-"""Says without reading rows that a segment can not hold what a filter wants: by min and max, partitions
+"""Says without reading rows that a segment cannot hold what a filter wants: by min and max, partitions
 and dictionary.
 """
 

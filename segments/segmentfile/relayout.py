@@ -27,7 +27,7 @@ def convert_layout(segment_dir: Path, out_dir: Path, *, layout: str = V3) -> Seg
     CRC.
 
     Pinot keeps the old CRC when it converts, which no longer fits the bytes; this one fits. Raises SegmentCorrupt for
-    damaged offsets and InvalidInput when the segment has files that the other layout can not hold (text indexes,
+    damaged offsets and InvalidInput when the segment has files that the other layout cannot hold (text indexes,
     star-trees).
     """
     info = read_info(segment_dir)
@@ -36,7 +36,7 @@ def convert_layout(segment_dir: Path, out_dir: Path, *, layout: str = V3) -> Seg
     name = info.name or segment_dir.name
     if (out_dir / name).resolve() == segment_dir.resolve():
         raise InvalidInput(
-            f"Segment '{name}' can not be converted onto itself.", remedy="Give another output directory."
+            f"Segment '{name}' cannot be converted onto itself.", remedy="Give another output directory."
         )
     with replacing(out_dir / name) as fresh:
         writer = LayoutWriter(fresh, layout)
@@ -81,6 +81,6 @@ def _v3_indexes(segment_dir: Path, folder: Path, info: SegmentInfo) -> Iterator[
 def _refuse(info: SegmentInfo, others: list[str]) -> None:
     if others:
         raise InvalidInput(
-            f"Segment '{info.name}' can not be converted: '{others[0]}' is an index that would be lost.",
+            f"Segment '{info.name}' cannot be converted: '{others[0]}' is an index that would be lost.",
             remedy="Remove the index, or let a Pinot server convert the segment.",
         )

@@ -70,9 +70,9 @@ def write_rows(
 
 
 def check_format(form: str, output: Path | None) -> None:
-    """Raises InvalidInput for a format that can not go to the terminal."""
+    """Raises InvalidInput for a format that cannot go to the terminal."""
     if form == "parquet" and output is None:
-        raise InvalidInput("Parquet is no text.", remedy="Name a file: --output rows.parquet.")
+        raise InvalidInput("Parquet is not text.", remedy="Name a file: --output rows.parquet.")
 
 
 def _parquet(tables: Iterator[pa.Table], target: IO[bytes]) -> None:

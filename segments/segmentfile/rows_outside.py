@@ -20,7 +20,7 @@ def outside(reader: SegmentReader, time: FieldSpec, from_ms: int, until_ms: int)
         millis = row_millis(time, reader.column(time.name)).to_numpy(zero_copy_only=False)
     except ValueError as error:
         raise StateConflict(
-            f"Segment '{reader.info.name}' has a value in time column '{time.name}' that is no time: {error}.",
+            f"Segment '{reader.info.name}' has a value in time column '{time.name}' that is not a time: {error}.",
             remedy="Reload or replace the segment whole.",
         ) from error
     found: NDArray[np.bool_] = (millis < from_ms) | (millis >= until_ms)

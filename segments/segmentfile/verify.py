@@ -45,7 +45,7 @@ def _directory(path: Path) -> Iterator[str]:
     info = read_info(path)
     actual = compute_crc(path)
     if info.crc == NO_CRC:
-        yield "creation.meta is missing, so the CRC can not be checked."
+        yield "creation.meta is missing, so the CRC cannot be checked."
     elif actual != info.crc:
         yield f"CRC of the files is {actual}, creation.meta says {info.crc}."
     if not info.name:

@@ -141,8 +141,8 @@ def note_path(push_id: str, ordinal: int) -> str:
 
 
 def build_part(job: BuildJob, part_body: Mapping[str, Any]) -> Built:
-    """Read, convert, write, pack and stage one part. Raises InvalidInput naming the file, for what is no single row's
-    fault.
+    """Read, convert, write, pack and stage one part. Raises InvalidInput naming the file, for what is not a single
+    row's fault.
 
     Bad rows are left out and reported; where none may be, nothing is staged then. An error's ``data`` names the
     ``file`` at fault, and its ``line`` where that is known.

@@ -70,7 +70,7 @@ class SparkBuilder:
     def count_rows(
         self, paths: Sequence[str], reader: dict[str, Any], on_tick: Callable[[], None], access: dict[str, Any]
     ) -> dict[str, int]:
-        """Rows of each file, read with ``access`` (``FileAccess``). Raises InvalidInput naming a file that can not be
+        """Rows of each file, read with ``access`` (``FileAccess``). Raises InvalidInput naming a file that cannot be
         read.
         """
         counts: dict[str, int] = {}
@@ -95,7 +95,7 @@ class SparkBuilder:
     ) -> dict[str, list[Piece]]:
         """Where files may be cut into pieces of about ``target`` bytes, for ``parts_by_size``; see ``files_to_cut``.
 
-        A file that can not be read is left out: building it says why. ``on_tick`` is called now and then; what it
+        A file that cannot be read is left out: building it says why. ``on_tick`` is called now and then; what it
         raises ends the search. Raises Unavailable when Spark fails.
         """
         spec, allowed = from_json(reader), access or {}

@@ -108,7 +108,7 @@ class PartInput:
     def converted(self, table: pa.Table, *, may_leave_out: bool) -> tuple[pa.Table, dict[str, Any]] | None:
         """(stored columns, null masks) of all rows that fit. None when some do not and ``may_leave_out`` is not set.
 
-        Raises InvalidInput for what is no single row's fault.
+        Raises InvalidInput for what is not a single row's fault.
         """
         misfits = self.bad_rows
         self.rows += misfits

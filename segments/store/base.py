@@ -78,7 +78,7 @@ class Watch(Protocol):
 class Store(Protocol):
     """State of one cluster. All writes are conditional; see ``segments.store.update`` for the one compare-and-set loop.
 
-    Every call raises ``Unavailable`` when ZooKeeper can not be reached before anything was sent, and a write raises
+    Every call raises ``Unavailable`` when ZooKeeper cannot be reached before anything was sent, and a write raises
     ``OutcomeUnknown`` when the reply was lost.
     """
 

@@ -230,7 +230,7 @@ class MemoryStore:
             self._make_parents(parent)
             self.tree.set(parent, b"", 0)
         elif node.owner:
-            raise InvalidInput(f"{parent} is ephemeral and can not have {path} below it.")
+            raise InvalidInput(f"{parent} is ephemeral and cannot have {path} below it.")
 
     def _replace(self, path: str, record: ZNRecord, version: int) -> _Node:
         data = encode(record)

@@ -303,7 +303,7 @@ def check_path(path: str) -> str:
     """The path, or InvalidInput when ZooKeeper would refuse it."""
     if path != "/" and (not path.startswith("/") or path.endswith("/") or "//" in path):
         raise InvalidInput(
-            f"'{shown(path)}' is no znode path.", remedy="Begin with '/', do not end with '/', leave no name empty."
+            f"'{shown(path)}' is not a znode path.", remedy="Begin with '/', do not end with '/', leave no name empty."
         )
     if not path.isascii() or not path.isprintable() or "/." in path or len(path) > _USUAL_LENGTH:
         for name in path.split("/")[1:] if path != "/" else ():

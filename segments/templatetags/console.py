@@ -31,7 +31,7 @@ register = template.Library()
 
 _BINARY: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _STEPS: Final = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
-#: Set on a request whose page has shown why its cluster can not be asked.
+#: Set on a request whose page has shown why its cluster cannot be asked.
 _EXPLAINED: Final = "explained_why_unreachable"
 _NOTHING: Final = SafeString('<span class="muted">-</span>')
 
@@ -72,7 +72,7 @@ def url_in(cluster: str, page: str, *args: Any) -> str:
 
 @register.simple_tag(takes_context=True)
 def lacking(context: Any, *capabilities: str) -> str:
-    """Why the page's cluster can not do the first of these that it lacks; empty when it can do all."""
+    """Why the page's cluster cannot do the first of these that it lacks; empty when it can do all."""
     return lacking_here(context["request"], *capabilities)
 
 
@@ -84,7 +84,7 @@ def cluster_lacks(context: Any) -> tuple[list[tuple[str, str]], list[tuple[str, 
 
 @register.simple_tag(takes_context=True)
 def unreachable(context: Any, kind: str = "change") -> str:
-    """Why this can not be asked of the page's cluster now, empty when it can. ``kind``: change, reading (its ZooKeeper
+    """Why this cannot be asked of the page's cluster now, empty when it can. ``kind``: change, reading (its ZooKeeper
     would do), query.
     """
     request = context["request"]
@@ -117,7 +117,7 @@ def act(
     ident: str = "",
     needs: str = "change",
 ) -> SafeString:
-    """A button that leads to an operation, disabled while the page's cluster can not do it. ``kind``: main,
+    """A button that leads to an operation, disabled while the page's cluster cannot do it. ``kind``: main,
     small or danger.
 
     ``submit``: it submits the form around it instead, to that address or, when empty, to the form's own. ``needs`` as
@@ -138,7 +138,7 @@ def act(
 
 @register.filter
 def short_version(text: str) -> str:
-    """The version without the hash of its build; what can not be read as it is."""
+    """The version without the hash of its build; what cannot be read as it is."""
     return str(parse_version(text) or text or "")
 
 

@@ -32,7 +32,7 @@ def test_a_receiver_hears_of_what_it_wants_only(wish: Wish, event: tuple[str, st
 @pytest.mark.parametrize(
     "given", [("", "*", "error"), ("*", "x" * 300, "error"), ("*", "*", "fatal"), ("a\n", "*", "error")]
 )
-def test_a_wish_that_can_not_be_is_refused(given: tuple[str, str, str]) -> None:
+def test_a_wish_that_cannot_be_is_refused(given: tuple[str, str, str]) -> None:
     with pytest.raises(InvalidInput):
         check_wish(*given)
 

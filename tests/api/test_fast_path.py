@@ -155,7 +155,7 @@ def test_a_wrong_password_for_a_query_is_checked_once(cluster: ApiCluster, monke
     assert AuditEvent.objects.filter(outcome="refused", target="/query/sql").count() == 1
 
 
-def test_what_it_can_not_judge_goes_the_long_way() -> None:
+def test_what_it_cannot_judge_goes_the_long_way() -> None:
     usual = {"authorization": ROOT}
     query = ("POST", "/query/sql", b"{}")
     assert fast_path.has_route(scope_of(*query, **usual))

@@ -99,7 +99,7 @@ def test_a_folder_or_a_file_of_the_input_root_is_read_in_place(cluster: ApiClust
         ({"inputDirURI": ".", "unknown": 1}, 400),
     ],
 )
-def test_what_can_not_be_read_is_refused(cluster: ApiCluster, root: Path, body: dict[str, Any], status: int) -> None:
+def test_what_cannot_be_read_is_refused(cluster: ApiCluster, root: Path, body: dict[str, Any], status: int) -> None:
     answer = infer(cluster, **body)
     assert answer.status_code == status, answer.content
     assert answer.json()["error"]

@@ -78,7 +78,7 @@ def test_a_rebalance_is_begun_followed_and_stopped(spread: ApiCluster) -> None:
         ("type=REALTIME", 404, "t_REALTIME"),
     ],
 )
-def test_what_can_not_be_done_is_refused_by_name(spread: ApiCluster, query: str, status: int, words: str) -> None:
+def test_what_cannot_be_done_is_refused_by_name(spread: ApiCluster, query: str, status: int, words: str) -> None:
     answer = spread.http.post(f"{PATH}?{query}")
     assert answer.status_code == status, answer.json()
     assert words in answer.json()["error"]

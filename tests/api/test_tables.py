@@ -188,7 +188,7 @@ def test_primary_keys_that_are_no_texts_are_refused_by_their_path(cluster: ApiCl
     assert (answer.status_code, answer.json()["field"]) == (400, "primaryKeyColumns[0]")
 
 
-def test_a_stored_config_that_can_not_be_read_is_replaced_by_a_good_one(cluster: ApiCluster) -> None:
+def test_a_stored_config_that_cannot_be_read_is_replaced_by_a_good_one(cluster: ApiCluster) -> None:
     cluster.create()
     node = cluster.memory.get(paths.table_config("t_OFFLINE"))
     assert node is not None
@@ -196,7 +196,7 @@ def test_a_stored_config_that_can_not_be_read_is_replaced_by_a_good_one(cluster:
     cluster.memory.replace(
         paths.table_config("t_OFFLINE"), node.record.with_simple(ingestionConfig='"x"'), node.version
     )
-    assert "can not be read" in cluster.http.get("/tables/t").json()["error"]
+    assert "cannot be read" in cluster.http.get("/tables/t").json()["error"]
     assert cluster.http.put("/tables/t", config_of(), "application/json").status_code == 200
     assert cluster.http.get("/tables/t").status_code == 200
 

@@ -64,7 +64,7 @@ def test_a_webhook_is_added_tested_changed_and_removed(cluster: ApiCluster, rece
         ({"name": "x", "url": "http://127.0.0.1/", "secret": "short"}, "secret"),
     ],
 )  # fmt: skip
-def test_what_can_not_be_is_refused_with_its_field(
+def test_what_cannot_be_is_refused_with_its_field(
     cluster: ApiCluster, receiver: Receiver, body: dict[str, Any], field: str
 ) -> None:
     answer = cluster.http.post(HOOKS, body, JSON)

@@ -72,7 +72,7 @@ def world(transactional_db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         make_segments(table, *OLD, is_visible=False)
         make_segments(table, *NEW)
         make_entry(table, entry, segments_from=list(OLD), segments_to=list(NEW))
-        make_files(make_session(table), "FAILED", "/data/in/bad.csv", error="'x' is no INT.", line=7)
+        make_files(make_session(table), "FAILED", "/data/in/bad.csv", error="'x' is not an INT.", line=7)
         make_push_segment(make_push(table_name=TABLE.raw))
         make_finding(table_name=TABLE.typed)
         make_run(table_name=TABLE.typed)
@@ -148,7 +148,7 @@ def realtime(world: World, tmp_path: Path) -> Iterator[RealtimeWorld]:
         LagSample.objects.create(table=table, partition=0, at=now - timedelta(minutes=minutes), messages=behind)
     payloads = [b'{"id": "a", "password": "x", "ts": "noon"}', b"no json", b'{"id": "fits", "ts": 1700000000000}']
     told = [
-        Message("a", n % 2, str(17 + n), "gone", realtime.now, 0, "", "It is no JSON.", len(p), p)
+        Message("a", n % 2, str(17 + n), "gone", realtime.now, 0, "", "It is not JSON.", len(p), p)
         for n, p in enumerate(payloads)
     ]
     keeping.keep_report(realtime.ctx, REALTIME, Report("1", "Server_1", told, [], 7))

@@ -31,7 +31,7 @@ TABLE_PAGE = "/console/tables/t_OFFLINE/"
 
 @pytest.fixture
 def world(transactional_db: None, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Table t, whose file ingestion is off; two files, of which one has a row that can not be read."""
+    """Table t, whose file ingestion is off; two files, of which one has a row that cannot be read."""
     silent = SimpleNamespace(errors=lambda url, table: {}, profile=lambda *_: None)
     monkeypatch.setattr(wiring, "servers", lambda: silent)
     settings.INPUT_ROOTS = [str(tmp_path)]

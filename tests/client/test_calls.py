@@ -114,7 +114,7 @@ def test_users_sign_in_with_a_password_and_are_refused_by_kind(cluster: ApiClust
     assert (caught.value.status, caught.value.remedy) == (400, "Add type=...")
 
 
-def test_names_are_quoted_and_can_not_leave_their_place_in_the_path() -> None:
+def test_names_are_quoted_and_cannot_leave_their_place_in_the_path() -> None:
     sent: list[bytes] = []
 
     def answer(request: httpx.Request) -> httpx.Response:

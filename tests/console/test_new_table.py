@@ -128,12 +128,12 @@ def test_values_that_do_not_fit_a_chosen_type_are_counted(adele: Client) -> None
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"name": "../x"}, "can not be a table name"),
+        ({"name": "../x"}, "cannot be a table name"),
         ({"replicas": "0"}, "greater than or equal to 1"),
         ({"c1_name": "id"}, "is there twice"),
         ({"c3_format": "SIMPLE_DATE_FORMAT|qqqq"}, "is not supported"),
         ({"time": "", "retention": "3"}, "choose a time column first"),
-        ({"schema": "{"}, "The text is no JSON"),
+        ({"schema": "{"}, "The text is not JSON"),
         ({"reason": ""}, "Say why"),
     ],
 )  # fmt: skip
@@ -165,8 +165,8 @@ def test_files_that_are_there_need_no_upload_and_a_headerless_one_can_be_read(ad
     assert 'value="column_1"' in adele.get(f"{COLUMNS}?{link}").content.decode()
 
 
-@pytest.mark.parametrize(("address", "words"), [("/etc", "is outside the folders"), ("nowhere", "is no folder")])
-def test_an_address_that_can_not_be_read_is_refused_next_to_its_field(adele: Client, address: str, words: str) -> None:
+@pytest.mark.parametrize(("address", "words"), [("/etc", "is outside the folders"), ("nowhere", "is not a folder")])
+def test_an_address_that_cannot_be_read_is_refused_next_to_its_field(adele: Client, address: str, words: str) -> None:
     answer = adele.post(CHOOSE, {"address": address})
     assert answer.status_code in (400, 403)
     assert words in unescape(answer.content.decode())

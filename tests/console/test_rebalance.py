@@ -61,7 +61,7 @@ def test_a_rebalance_is_begun_with_a_reason_followed_and_stopped(operator: Clien
     ]
 
 
-def test_what_is_balanced_can_not_be_pressed_and_says_so(operator: Client, world: Spread) -> None:
+def test_what_is_balanced_cannot_be_pressed_and_says_so(operator: Client, world: Spread) -> None:
     operator.post(f"{PAGE}begin/", {"reason": "a new server"})
     world.finish()
     text = operator.get(f"{PAGE}begin/").content.decode()
@@ -70,7 +70,7 @@ def test_what_is_balanced_can_not_be_pressed_and_says_so(operator: Client, world
     assert "No rebalance runs." in operator.get(f"{PAGE}stop/").content.decode()
 
 
-def test_options_that_can_not_be_kept_are_a_form_error(operator: Client, world: Spread) -> None:
+def test_options_that_cannot_be_kept_are_a_form_error(operator: Client, world: Spread) -> None:
     answer = operator.post(f"{PAGE}begin/", {"reason": "x", "min_available": "7"})
     assert answer.status_code == 422 or answer.status_code == 400
     assert "minAvailableReplicas" in answer.content.decode()

@@ -107,7 +107,7 @@ def test_what_is_wrong_stands_next_to_its_field_and_cannot_be_saved(adele: Clien
     assert 'value="save"' not in text
     assert post(adele, fields, replicas="0", action="preview").status_code == 422
     assert "Choose a unit" in post(adele, fields, retention="90", action="preview").content.decode()
-    assert "The text is no JSON" in post(adele, {**fields, "config": "{"}, action="preview").content.decode()
+    assert "The text is not JSON" in post(adele, {**fields, "config": "{"}, action="preview").content.decode()
     assert stored(world) == before
 
 

@@ -203,7 +203,7 @@ def test_the_tree_is_walked_once(guarded: ZooKeeperProcess, store: ZooKeeperStor
 @pytest.mark.parametrize(
     "text", ["digest", "digest:user", "digest::password", "basic:user:password", "sasl:user:", "x509:a:b", "x509"]
 )
-def test_what_can_not_be_a_login_is_refused_without_repeating_it(text: str) -> None:
+def test_what_cannot_be_a_login_is_refused_without_repeating_it(text: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         parse_login(text)
     assert "password" not in refused.value.message

@@ -1,4 +1,4 @@
-"""A typed document in a znode: what is decided is decided on what is there, and what can not be read is named."""
+"""A typed document in a znode: what is decided is decided on what is there, and what cannot be read is named."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_a_change_may_leave_it_or_refuse() -> None:
 
 
 @pytest.mark.parametrize("fields", [{}, {"count": "{"}, {"count": "[]"}, {"count": '{"n": "x"}'}])
-def test_what_can_not_be_read_is_named(fields: dict[str, str]) -> None:
+def test_what_cannot_be_read_is_named(fields: dict[str, str]) -> None:
     store = MemoryStore()
     store.create(PATH, ZNRecord("a", fields))
-    with pytest.raises(RecordCorrupt, match="The count 'a' can not be read"):
+    with pytest.raises(RecordCorrupt, match="The count 'a' cannot be read"):
         COUNTS.read(store, PATH)

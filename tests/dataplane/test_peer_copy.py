@@ -116,7 +116,7 @@ def test_without_a_peer_scheme_a_failed_upload_is_tried_again_until_it_works(wor
 
 @pytest.mark.parametrize("mode", ["DEFAULT", "DOWNLOAD"])
 def test_the_committer_crashes_with_the_only_copy(world: ConsumingWorld, mode: str) -> None:
-    """DEFAULT: the other replica builds the same rows. DOWNLOAD: it can not have them, and says so until the committer
+    """DEFAULT: the other replica builds the same rows. DOWNLOAD: it cannot have them, and says so until the committer
     is back.
     """
     segment = world.create_realtime(servers=(1, 2), segments={**PEERS, "completionConfig": {"completionMode": mode}})

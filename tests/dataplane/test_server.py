@@ -206,7 +206,7 @@ def test_size_crc_metadata_and_tar_of_a_segment(world: World) -> None:
     assert httpx.get(f"{url}/segments/{TABLE}/zzz", auth=signed).status_code == 404
 
 
-def test_a_query_that_can_not_be_answered_is_refused_with_pinots_code(world: World) -> None:
+def test_a_query_that_cannot_be_answered_is_refused_with_pinots_code(world: World) -> None:
     world.create_table()
     world.start_server()
     world.push(["a"])

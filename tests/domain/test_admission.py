@@ -57,7 +57,7 @@ def test_an_empty_segment_has_no_time_to_check() -> None:
 def test_rows_of_keyed_tables_come_from_their_stream_only() -> None:
     check_comes_from_stream(CONFIG, uploaded())
     keyed = parse_table_config({"tableName": "t", "tableType": "REALTIME", "upsertConfig": {"mode": "FULL"}})
-    with pytest.raises(InvalidInput, match="can not be added to upsert or dedup table"):
+    with pytest.raises(InvalidInput, match="cannot be added to upsert or dedup table"):
         check_comes_from_stream(keyed, uploaded())
 
 

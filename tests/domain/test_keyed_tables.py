@@ -145,13 +145,13 @@ def test_rows_are_compared_by_values_of_any_type_that_has_an_order(data_type: st
     check_keyed(config, schema_of("id", dimensionFieldSpecs=[*COLUMNS, own]))
 
 
-def test_the_primary_key_of_a_schema_can_not_change() -> None:
+def test_the_primary_key_of_a_schema_cannot_change() -> None:
     check_compatible(schema_of(), schema_of("id"))
-    with pytest.raises(InvalidInput, match="primary key of schema 'k' can not change from id"):
+    with pytest.raises(InvalidInput, match="primary key of schema 'k' cannot change from id"):
         check_compatible(schema_of("id"), schema_of("id", "n"))
 
 
-def test_what_decides_between_rows_can_not_change_under_rows_that_are_there() -> None:
+def test_what_decides_between_rows_cannot_change_under_rows_that_are_there() -> None:
     check_unchanged(config_of(**FULL), config_of(**upsert(comparisonColumns=["ts"], metadataTTL=9)))
     for after in (
         {},
@@ -160,7 +160,7 @@ def test_what_decides_between_rows_can_not_change_under_rows_that_are_there() ->
         upsert(comparisonColumns=["n"]),
         upsert(deleteRecordColumn="gone"),
     ):
-        with pytest.raises(InvalidInput, match="can not change"):
+        with pytest.raises(InvalidInput, match="cannot change"):
             check_unchanged(config_of(**FULL), config_of(**after))
 
 
@@ -178,7 +178,7 @@ def test_every_key_is_honoured_refused_or_named_as_without_effect(section: str, 
 
 
 @pytest.mark.parametrize(("section", "key"), [(s, k) for s, found in keyed_settings.REFUSED.items() for k in found])
-def test_what_can_not_be_honoured_is_refused_with_key_and_reason(section: str, key: str) -> None:
+def test_what_cannot_be_honoured_is_refused_with_key_and_reason(section: str, key: str) -> None:
     value: Any = {"metadataManagerClass": "org.x.Y", "partialUpsertMergerClass": "org.x.Y"}.get(key, True)
     value = [{"columnName": "n", "transformFunction": "n + 1"}] if key.endswith("TransformConfigs") else value
     more = (

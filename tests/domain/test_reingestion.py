@@ -103,7 +103,7 @@ def test_a_job_of_a_live_server_keeps_every_other_one_away() -> None:
     assert taken(None, fresh, is_owner_live=False) is fresh
 
 
-def test_what_is_not_under_way_can_not_be_cancelled() -> None:
+def test_what_is_not_under_way_cannot_be_cancelled() -> None:
     done = cancelled(job(state=State.UPLOADING), NAME, 9, "ada")
     assert (done.state, done.updated_ms, done.error) == (State.CANCELLED, 9, "Cancelled by ada.")
     for before in (None, done, job(state=State.DONE)):

@@ -66,7 +66,7 @@ def test_expressions_have_these_trees(text: str, tree: Expression) -> None:
     ],
 )  # fmt: skip
 def test_other_sql_is_refused_where_it_begins(text: str, place: int) -> None:
-    with pytest.raises(InvalidInput, match=f"can not be read at position {place}: "):
+    with pytest.raises(InvalidInput, match=f"cannot be read at position {place}: "):
         parse_expression(text)
 
 

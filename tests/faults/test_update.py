@@ -131,7 +131,7 @@ def test_the_deadline_ends_it_too():
     assert 1.0 <= time.now < 1.5
 
 
-def test_a_doubt_that_can_not_be_resolved_is_raised_as_outcome_unknown():
+def test_a_doubt_that_cannot_be_resolved_is_raised_as_outcome_unknown():
     inner, time = MemoryStore(), FakeTime()
 
     class Down(FaultyStore):

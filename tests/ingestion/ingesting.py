@@ -56,7 +56,7 @@ class IngestionWorld(PushWorld):
         self.memory.replace(paths.table_config(TABLE.typed), record, version)
 
     def put(self, name: str, rows: int, *, bad: bool = False) -> Path:
-        """Write a file of so many rows, later than all before; ``bad``: it can not be read."""
+        """Write a file of so many rows, later than all before; ``bad``: it cannot be read."""
         lines = ["x,none,17000"] if bad else [f"{name},{n},17000" for n in range(rows)]
         path = self.file(name, *lines)
         self._mtime += 1

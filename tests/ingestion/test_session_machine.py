@@ -1,4 +1,4 @@
-"""Files appear, change, vanish and can not be read, triggers come, runners die at any write: queries always see exactly
+"""Files appear, change, vanish and cannot be read, triggers come, runners die at any write: queries always see exactly
 one finished listing of the folder, and once nothing fails any more, that of the folder as it is.
 """
 

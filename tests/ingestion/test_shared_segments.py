@@ -61,7 +61,7 @@ def test_sync_refuses_to_take_a_file_out_of_a_shared_segment(tmp_path: Path) -> 
     assert world.vis == 51
 
 
-def test_the_rows_of_one_of_them_can_not_be_replaced_alone(tmp_path: Path) -> None:
+def test_the_rows_of_one_of_them_cannot_be_replaced_alone(tmp_path: Path) -> None:
     world = of_five(tmp_path, APPEND)
     world.configure(replaceFiles="glob:**/F1")
     world.put("F1", 11)

@@ -134,7 +134,7 @@ def test_properties_that_use_what_the_installation_has_or_are_none_are_refused(
         rules.access("s3://lake/in", {"input.fs.className": S3FS} | properties(**{key: value}), table="t")
 
 
-def test_an_account_of_a_config_can_not_lead_elsewhere(rules: InputRules) -> None:
+def test_an_account_of_a_config_cannot_lead_elsewhere(rules: InputRules) -> None:
     address = "abfss://box@account.dfs.core.windows.net/in"
     assert rules.access(address, properties(accountName="account"), table="t").login == ()
     with pytest.raises(InvalidInput, match="is not the account of"):
@@ -147,7 +147,7 @@ def test_an_account_of_a_config_can_not_lead_elsewhere(rules: InputRules) -> Non
 def test_a_class_must_fit_the_address(rules: InputRules) -> None:
     with pytest.raises(InvalidInput, match="is not for addresses such as"):
         rules.access("s3://lake/in", {"input.fs.className": "org.apache.pinot.plugin.filesystem.GcsPinotFS"}, table="t")
-    with pytest.raises(InvalidInput, match="is no file system that is known"):
+    with pytest.raises(InvalidInput, match="is not a file system that is known"):
         rules.access("s3://lake/in", {"input.fs.className": "com.example.Mine"}, table="t")
 
 
@@ -167,7 +167,7 @@ def test_a_login_can_be_replaced_while_everything_runs(rules: InputRules) -> Non
     found = login_of(rules.access("s3://lake/sales", properties(login="sales"), table="sales"))
     assert found["secretKey"] == "another-and-longer"
     Path(rules.logins_file).unlink()
-    with pytest.raises(Unavailable, match="PINOTADMIN_INPUT_LOGINS can not be read"):
+    with pytest.raises(Unavailable, match="PINOTADMIN_INPUT_LOGINS cannot be read"):
         rules.access("s3://lake/sales", properties(login="sales"), table="sales")
 
 

@@ -64,7 +64,7 @@ def test_a_folder_outside_the_roots_is_refused(given: str, root: Path, source: I
 
 @pytest.mark.parametrize("given", ["ftp://host/x", "file://host/x", "nothing://"])
 def test_an_address_of_an_unknown_kind_is_refused(given: str, source: InputSource) -> None:
-    with pytest.raises(InvalidInput, match=r"is no local folder|there is no file system for"):
+    with pytest.raises(InvalidInput, match=r"is not a local folder|there is no file system for"):
         source.folder(given)
 
 
@@ -81,7 +81,7 @@ def test_a_file_that_became_a_link_out_of_the_roots_is_not_opened(
     (tmp_path / "secret.csv").write_text("x\na.csv\n")
     (root / "a.csv").unlink()
     (root / "a.csv").symlink_to(tmp_path / "secret.csv")
-    with pytest.raises(Forbidden, match=r"'.*/a\.csv' is no plain file below"):
+    with pytest.raises(Forbidden, match=r"'.*/a\.csv' is not a plain file below"):
         source.open(str(root / "a.csv"))
 
 
@@ -92,7 +92,7 @@ def test_a_pipe_is_neither_listed_nor_waited_for(root: Path, source: InputSource
         source.open(str(root / "pipe.csv"))
 
 
-def test_a_folder_that_can_not_be_listed_is_an_error_and_not_empty(
+def test_a_folder_that_cannot_be_listed_is_an_error_and_not_empty(
     root: Path, source: InputSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scan = os.scandir
@@ -103,7 +103,7 @@ def test_a_folder_that_can_not_be_listed_is_an_error_and_not_empty(
         return scan(path)
 
     monkeypatch.setattr(os, "scandir", refused)
-    with pytest.raises(InvalidInput, match=r"deep' can not be listed: Permission denied"):
+    with pytest.raises(InvalidInput, match=r"deep' cannot be listed: Permission denied"):
         source.list(str(root), Choice())
 
 

@@ -89,7 +89,7 @@ def test_a_folder_outside_the_roots_is_refused(given: str, source: InputSource) 
     ],
 )  # fmt: skip
 def test_an_address_that_may_be_read_in_two_ways_is_refused(given: str, source: InputSource) -> None:
-    with pytest.raises(InvalidInput, match="is no address of a folder"):
+    with pytest.raises(InvalidInput, match="is not an address of a folder"):
         source.folder(given)
 
 
@@ -101,7 +101,7 @@ def test_a_file_outside_the_roots_is_not_opened_and_not_asked_for(lake: S3Server
 
 
 def test_what_is_not_there_is_named(source: InputSource, lake: S3Server) -> None:
-    with pytest.raises(NotFound, match=r"s3://lake/in/nothing is no folder"):
+    with pytest.raises(NotFound, match=r"s3://lake/in/nothing is not a folder"):
         source.folder(f"{ROOT}/nothing")
     with pytest.raises(NotFound, match=r"'s3://lake/in/nothing\.csv' is gone"):
         source.open(f"{ROOT}/nothing.csv")
@@ -114,7 +114,7 @@ def test_what_is_not_there_is_named(source: InputSource, lake: S3Server) -> None
     [
         ("403", InvalidInput, "is refused by its store"),
         ("404", NotFound, "is gone"),
-        ("503", Unavailable, "can not be read"),
+        ("503", Unavailable, "cannot be read"),
     ],
 )
 def test_a_status_of_the_store_becomes_an_error_that_names_the_file(
@@ -158,7 +158,7 @@ def test_a_read_that_breaks_off_is_continued(faulty: InputSource, front: Front, 
 def test_a_read_that_keeps_breaking_off_names_the_file(faulty: InputSource, front: Front) -> None:
     with faulty.open(f"{ROOT}/deep/b.csv") as file:
         front.fault = lambda method, path: "cut" if method == "GET" else None
-        with pytest.raises(Unavailable, match=r"'s3://lake/in/deep/b\.csv' (broke off at byte|can not be read)"):
+        with pytest.raises(Unavailable, match=r"'s3://lake/in/deep/b\.csv' (broke off at byte|cannot be read)"):
             file.read()
 
 

@@ -115,7 +115,7 @@ def test_a_store_that_is_down_for_a_moment_fails_no_file(world: S3World) -> None
     assert (world.session.state, world.session.retry_count, world.vis) == (SessionState.DONE, 0, 60)
 
 
-def test_a_store_that_can_not_be_listed_begins_no_session(world: S3World) -> None:
+def test_a_store_that_cannot_be_listed_begins_no_session(world: S3World) -> None:
     world.front.fault = lambda method, path: "403"
     with pytest.raises(PinotAdminError, match="refused by its store"):
         world.trigger()

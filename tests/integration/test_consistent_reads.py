@@ -73,7 +73,7 @@ def _cycle_with_one_server(client: Client, table: str) -> None:
 
 
 def _delete_and_restore_hidden(client: Client, table: str) -> None:
-    """A snapshot that a rollback deleted can not slip back into answers, the one that was there stays deletable and
+    """A snapshot that a rollback deleted cannot slip back into answers, the one that was there stays deletable and
     restorable.
     """
     refused = client.call("POST", f"/api/v1/segments/{table}/restore", json={"segments": NEW}).json()

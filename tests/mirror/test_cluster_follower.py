@@ -84,7 +84,7 @@ def test_a_restart_writes_only_what_differs(world: World, cluster: Cluster) -> N
     assert names() == ["a", "b", "z"]
 
 
-def test_a_table_that_can_not_be_read_does_not_stop_the_others(world: World, cluster: Cluster) -> None:
+def test_a_table_that_cannot_be_read_does_not_stop_the_others(world: World, cluster: Cluster) -> None:
     world.memory.put_raw(paths.table_config("broken_OFFLINE"), b"no record")
     ClusterFollower(world.memory, cluster).sync_all()
     assert list(Table.objects.values_list("name", flat=True)) == ["t_OFFLINE"]
@@ -307,7 +307,7 @@ def test_a_table_that_could_not_be_read_is_read_whole_when_it_can(world: World, 
     with running_in_a_thread(follower):
         wait_until(lambda: reported and names() == ["a", "z"], 60)
         world.memory.put_raw(path, b"no record")
-        wait_until(lambda: "can not be mirrored" in reported[-1], 60)
+        wait_until(lambda: "cannot be mirrored" in reported[-1], 60)
         put_unnoticed(world, path, encode(with_rows(good, {"n": {"Server_a_1": "ONLINE"}})))
         world.memory.put_raw(config, config_data)
         wait_until(lambda: reported[-1] == "" and names() == ["a", "n", "z"], 60)

@@ -111,19 +111,19 @@ def states() -> dict[str, str]:
 def test_rows_follow_a_session_from_its_listing_to_its_end(sessions: Sessions) -> None:
     sessions.put(session(state=SessionState.INIT), [file("a"), file("b")])
     wait_until(lambda: states() == {"a": "PENDING", "b": "PENDING"})
-    bad = file("b", FileState.FAILED, attempts=1, error="'x' is no INT.", line=7)
+    bad = file("b", FileState.FAILED, attempts=1, error="'x' is not an INT.", line=7)
     runs = (Run(1, "task", BEGAN, 1, 1),)
     sessions.put(session(runs=runs, rows=5), [file("a", FileState.BUILT, rows=5, segments=("s_a",)), bad])
     wait_until(lambda: Row.objects.filter(rows=5).exists())
     row = Row.objects.get()
     assert (row.files_total, row.files_built, row.files_failed, row.triggered_by) == (2, 1, 1, "ann")
     found = IngestionFile.objects.get(state="FAILED")
-    assert (found.error, found.line, found.attempts, found.bytes) == ("'x' is no INT.", 7, 1, 100)
+    assert (found.error, found.line, found.attempts, found.bytes) == ("'x' is not an INT.", 7, 1, 100)
     assert IngestionFile.objects.get(state="BUILT").segments == ["s_a"]
     [run] = IngestionAttempt.objects.values_list("number", "files_ok", "files_failed")
     assert run == (1, 1, 1)
     log = IngestionAttempt.objects.get().log
-    assert "/data/in/b: failed, line 7: 'x' is no INT." in log
+    assert "/data/in/b: failed, line 7: 'x' is not an INT." in log
     assert "/data/in/a: built, 5 rows" in log
     sessions.put(session(state=SessionState.DONE, end_ms=BEGAN + 9_000), [file("a", FileState.DONE)])
     wait_until(lambda: Row.objects.filter(state="DONE").exists() and states() == {"a": "DONE"})

@@ -1,4 +1,4 @@
-"""The task paths of a Pinot controller: queues, tasks, the scheduler, with what an old version on a new Java can not
+"""The task paths of a Pinot controller: queues, tasks, the scheduler, with what an old version on a new Java cannot
 write.
 """
 
@@ -17,7 +17,7 @@ NAME = "Task_MergeRollupTask_578ffdcb-cefd-4923-b328-f04a70539429_{}"
 class FakeTasks:
     """``queues`` {type: state}; ``tasks`` {type: {name: answer of debug}}. ``jobs`` {(table, type): (next, previous)},
     None: the scheduler is off. ``enabled`` {type: tables}: for which a schedule makes a task, ``idle``: it finds
-    nothing to do. ``is_old``: answers only who accepts JSON, as 0.11.0 does. ``breaks``: paths whose answer it can not
+    nothing to do. ``is_old``: answers only who accepts JSON, as 0.11.0 does. ``breaks``: paths whose answer it cannot
     write.
     """
 

@@ -1,4 +1,4 @@
-"""Adding, changing, checking and removing Pinot clusters: what can not be is refused, and no secret is
+"""Adding, changing, checking and removing Pinot clusters: what cannot be is refused, and no secret is
 ever seen again.
 """
 
@@ -106,7 +106,7 @@ def test_a_cluster_is_a_row_with_its_addresses() -> None:
         ({"tls_ca": __file__, "tls_insecure": True}, "tls_insecure"),
     ],
 )
-def test_what_can_not_be_is_refused_naming_the_field(wrong: dict[str, Any], named: str) -> None:
+def test_what_cannot_be_is_refused_naming_the_field(wrong: dict[str, Any], named: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         clusters.add_cluster(spec(**wrong), ANN)
     assert refused.value.data["field"] == named

@@ -110,12 +110,12 @@ def test_a_scheduler_that_is_off_and_one_that_does_not_know_are_distinguished(
     assert any("controller.task.scheduler.enabled" in n for n in off.notes)
 
 
-def test_types_that_can_not_be_listed_are_a_note_with_pinots_words_and_no_claim(
+def test_types_that_cannot_be_listed_are_a_note_with_pinots_words_and_no_claim(
     pinot: PinotCluster, fake: FakeTasks
 ) -> None:
     fake.breaks = {"tasktypes"}
     found = read_tasks(pinot.ctx)
-    assert found.notes[0].startswith("The types of minion tasks can not be listed: Pinot answered 400")
+    assert found.notes[0].startswith("The types of minion tasks cannot be listed: Pinot answered 400")
     assert [t.name for t in found.types] == [MERGE, PURGE]
 
 
@@ -150,9 +150,7 @@ def test_a_type_that_nobody_knows_is_not_found_and_one_that_is_only_asked_for_is
     assert (read_type(pinot.ctx, PURGE).queue, read_type(pinot.ctx, PURGE).total) == ("", 0)
 
 
-def test_details_that_a_controller_can_not_write_are_left_out_step_by_step(
-    pinot: PinotCluster, fake: FakeTasks
-) -> None:
+def test_details_that_a_controller_cannot_write_are_left_out_step_by_step(pinot: PinotCluster, fake: FakeTasks) -> None:
     name = fake.add(MERGE, 1, "COMPLETED", subtaskCount={"total": 1, "error": 1}, subtaskInfos=[ERROR])
     assert read_task(pinot.ctx, MERGE, name).errors == ("no space left on device",)
     fake.breaks = {"debug?1"}
@@ -197,7 +195,7 @@ def test_a_schedule_whose_answer_was_lost_is_found_among_the_tasks_and_not_sent_
 @pytest.mark.parametrize(
     ("kind", "table", "error"), [("NopeTask", TABLE, NotFound), (MERGE, "t_OFFLINE", StateConflict)]
 )
-def test_what_pinot_can_not_schedule_is_refused_with_its_cause(
+def test_what_pinot_cannot_schedule_is_refused_with_its_cause(
     pinot: PinotCluster, fake: FakeTasks, kind: str, table: str, error: type[Exception]
 ) -> None:
     with pytest.raises(error, match="Pinot refused: Ta"):

@@ -38,4 +38,4 @@ def test_server_says_so_when_no_up_runs(tmp_path: Path) -> None:
 def test_up_refuses_an_input_root_that_is_not_there(tmp_path: Path) -> None:
     answer = manage("up", "--data-dir", str(tmp_path / "data"), "--input-root", str(tmp_path / "nowhere"))
     assert answer.returncode == 1
-    assert f"--input-root {tmp_path}/nowhere is no folder." in answer.stderr
+    assert f"--input-root {tmp_path}/nowhere is not a folder." in answer.stderr

@@ -1,4 +1,4 @@
-"""Jars of real parts that can not be fetched: the reason is reported, nothing half is taken for whole, and CI goes on
+"""Jars of real parts that cannot be fetched: the reason is reported, nothing half is taken for whole, and CI goes on
 without them.
 """
 
@@ -133,7 +133,7 @@ def _has_ended(pid: int) -> bool:
         return True
 
 
-def test_a_cache_that_can_not_be_written_is_a_reason_too(
+def test_a_cache_that_cannot_be_written_is_a_reason_too(
     bin_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script(bin_folder / "mvn", WORKS)
@@ -141,7 +141,7 @@ def test_a_cache_that_can_not_be_written_is_a_reason_too(
     monkeypatch.setenv("PINOTADMIN_CACHE", str(tmp_path / "file"))
     done = command()
     assert done.returncode == CAN_NOT_BE_HAD
-    assert "can not be kept in" in done.stdout
+    assert "cannot be kept in" in done.stdout
     assert "Traceback" not in done.stderr
 
 
@@ -186,7 +186,7 @@ def test_ci_goes_on_without_real_parts_where_there_is_no_maven(tmp_path: Path) -
     )
 
 
-def test_ci_goes_on_without_real_parts_where_they_can_not_be_fetched(tmp_path: Path) -> None:
+def test_ci_goes_on_without_real_parts_where_they_cannot_be_fetched(tmp_path: Path) -> None:
     status, said, made = run_ci(tmp_path / "repository", mvn="", python=f"echo Unknown host; exit {CAN_NOT_BE_HAD}")
     assert (status, made) == (0, ["--keep-going test test-installations"])
     assert said.index("Unknown host") < said.index(

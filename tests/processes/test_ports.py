@@ -91,7 +91,7 @@ def test_an_external_part_needs_no_port_but_its_old_one_is_remembered(tmp_path: 
 def test_a_broken_file_is_an_error_and_not_a_new_directory(tmp_path: Path) -> None:
     path = tmp_path / "ports.json"
     path.write_text("{")
-    with pytest.raises(RecordCorrupt, match=r"ports\.json is no valid JSON"):
+    with pytest.raises(RecordCorrupt, match=r"ports\.json is not valid JSON"):
         choose_ports(path, Wanted(web=0, servers=1), free=taken())
 
 

@@ -25,20 +25,20 @@ def test_the_command_line_goes_before_the_environment(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("DEEP_STORE_URL", "nowhere://x", "can not be opened"),
-        ("PINOTADMIN_SEGMENT_STORE_URL", "here", "can not be opened"),
+        ("DEEP_STORE_URL", "nowhere://x", "cannot be opened"),
+        ("PINOTADMIN_SEGMENT_STORE_URL", "here", "cannot be opened"),
         ("PINOTADMIN_UPLOAD_TIMEOUT_S", "0", "1 or more"),
         ("PINOTADMIN_UPLOAD_TIMEOUT_S", "5 min", "whole number of seconds"),
         ("PINOTADMIN_UPLOAD_TO_CONTROLLER", "yes", "true or false"),
         ("PINOTADMIN_READ_AHEAD_BYTES", "much", "number of bytes"),
     ],
 )
-def test_what_can_not_work_is_refused_by_name(name: str, text: str, said: str) -> None:
+def test_what_cannot_work_is_refused_by_name(name: str, text: str, said: str) -> None:
     with pytest.raises(InvalidInput, match=f"{name}.*{said}"):
         checked_storage({}, {name: text})
 
 
-def test_servers_can_not_reach_a_deep_store_that_is_not_there(tmp_path: Path) -> None:
+def test_servers_cannot_reach_a_deep_store_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="PINOTADMIN_SEGMENT_STORE_URL says where"):
         checked_storage({"DEEP_STORE_URL": "none"}, {"PINOTADMIN_SEGMENT_STORE_URL": f"file://{tmp_path}"})
 

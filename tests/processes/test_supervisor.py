@@ -282,7 +282,7 @@ def test_a_stopped_server_gets_sigterm(tiny: Tiny) -> None:
     tiny.healthy()
     assert "was stopped" in ask(tiny.folder, "stop", "server-1")
     assert (tiny.folder / "ends").read_text() == "server-1\n"
-    with pytest.raises(PinotAdminError, match=r"'nobody' is no part of this cluster\. Known: server-1, web"):
+    with pytest.raises(PinotAdminError, match=r"'nobody' is not part of this cluster\. Known: server-1, web"):
         ask(tiny.folder, "start", "nobody")
 
 

@@ -62,7 +62,7 @@ def test_without_either_the_defaults_hold(tmp_path: Path, started: list[Request]
 
 
 @pytest.mark.parametrize(("name", "value"), [("PORT", "http"), ("PORT", "70000"), ("INPUT_ROOTS", "/nowhere/at/all")])
-def test_a_setting_that_can_not_be_meant_is_refused_by_name(
+def test_a_setting_that_cannot_be_meant_is_refused_by_name(
     tmp_path: Path, started: list[Request], monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     monkeypatch.setenv(f"PINOTADMIN_{name}", value)

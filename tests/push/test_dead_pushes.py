@@ -88,7 +88,7 @@ def test_pinot_leaves_the_push_of_a_dead_driver_unfinished_until_somebody_pushes
     )
 
 
-def test_pinot_keeps_the_entry_of_a_push_that_can_not_go_on_for_a_day(world: PushWorld) -> None:
+def test_pinot_keeps_the_entry_of_a_push_that_cannot_go_on_for_a_day(world: PushWorld) -> None:
     """The worker died after it started the replacement, and what it built is lost."""
     push = died(world, Push.Stage.END)
     assert world.state(push.entry_id) == "IN_PROGRESS"

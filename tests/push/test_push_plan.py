@@ -109,7 +109,7 @@ def test_a_template_that_names_a_missing_group_is_refused_before_the_push() -> N
 
 @pytest.mark.parametrize("pattern", ["(", r"(a)\1", "(?=a)b", "a++", "[a-z&&[^b]]"])
 def test_what_only_javas_patterns_know_is_refused_with_the_reason(pattern: str) -> None:
-    with pytest.raises(InvalidInput, match=r"'file.path.pattern' that can not be used.* Patterns are run by RE2"):
+    with pytest.raises(InvalidInput, match=r"'file.path.pattern' that cannot be used.* Patterns are run by RE2"):
         rule("inputFile", configs={"file.path.pattern": pattern, "segment.name.template": "x"})
 
 
@@ -176,7 +176,7 @@ def test_patterns_match_whole_paths_as_in_java(pattern: str, matching: list[str]
     ],
 )
 def test_patterns_that_java_refuses_are_refused(pattern: str) -> None:
-    with pytest.raises(InvalidInput, match="is no file name pattern"):
+    with pytest.raises(InvalidInput, match="is not a file name pattern"):
         parse_pattern(pattern)
 
 

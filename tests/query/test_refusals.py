@@ -33,9 +33,9 @@ REFUSED = [
     ("select v, count(*) from t", SQL_PARSING, "'v' should appear in GROUP BY"),
     ("select n from t where sum(n) > 1", QUERY_VALIDATION, "SUM(n)"),
     ("select sum(sum(n)) from t", QUERY_VALIDATION, "SUM(n)"),
-    ("select n from t where n", QUERY_VALIDATION, "'n' is no condition"),
+    ("select n from t where n", QUERY_VALIDATION, "'n' is not a condition"),
     ("select n from t where n = 'abc'", SQL_PARSING, "'abc'"),
-    ("select n from t where v > n", QUERY_VALIDATION, "can not be compared"),
+    ("select n from t where v > n", QUERY_VALIDATION, "cannot be compared"),
     ("select upper(tags) from t", QUERY_VALIDATION, "'tags'"),
     ("select n from t order by tags", QUERY_VALIDATION, "'tags'"),
     ("select summv(n) from t", QUERY_VALIDATION, "'n' is none"),
@@ -122,7 +122,7 @@ def test_the_engine_itself_refuses_files_and_settings(sql: str) -> None:
     assert refused.value.error_code == QUERY_EXECUTION
 
 
-def test_a_value_that_can_not_be_converted_fails_the_query_with_its_reason() -> None:
+def test_a_value_that_cannot_be_converted_fails_the_query_with_its_reason() -> None:
     with pytest.raises(QueryRejected, match="Could not convert") as refused:
         over_one_server("select cast(city as int) from t")
     assert refused.value.error_code == QUERY_EXECUTION

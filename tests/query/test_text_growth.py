@@ -1,4 +1,4 @@
-"""A query can not make texts that grow with every level of nesting; what keeps or shortens texts may be nested as
+"""A query cannot make texts that grow with every level of nesting; what keeps or shortens texts may be nested as
 before.
 """
 

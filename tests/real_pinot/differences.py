@@ -3,7 +3,7 @@
 The file has a table for each way and file of the suite: ``[direct."test_lineage.py"]``, ``[through."..."]`` for the way
 through us, and ``[both."..."]`` for what is the same. A key is a test, or the beginning of several when it ends in
 ``*``; its value says why. A reason that begins with "may:" allows both outcomes; one that begins with "not run:" is for
-tests that would only wait for what can not come.
+tests that would only wait for what cannot come.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ def judge(seen: Outcomes, known: Mapping[str, str], *, is_whole: bool = True) ->
 
     ``is_whole`` False: only some tests of the files ran, so the latter means nothing.
     """
-    lines = [f"{name} fails, which is no known difference" for name in sorted(seen.failed) if _key(name, known) is None]
+    lines = [
+        f"{name} fails, which is not a known difference" for name in sorted(seen.failed) if _key(name, known) is None
+    ]
     for name in sorted(seen.passed):
         key = _key(name, known)
         if key is not None and not known[key].startswith(MAY):

@@ -1,6 +1,6 @@
-"""A real Pinot 0.11.0 is asked for a rebalance through this installation; what it can not do is said, nothing moves.
+"""A real Pinot 0.11.0 is asked for a rebalance through this installation; what it cannot do is said, nothing moves.
 
-Under Java 17, which runs it here, 0.11.0 plans a rebalance and then can not write its answer. A preview comes first, so
+Under Java 17, which runs it here, 0.11.0 plans a rebalance and then cannot write its answer. A preview comes first, so
 nothing begins that nobody could follow.
 """
 
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.real_pinot, pytest.mark.timeout(400)]
 _numbers = itertools.count(1)
 
 
-def test_a_pinot_that_can_not_answer_a_rebalance_is_asked_for_none(each: Client) -> None:
+def test_a_pinot_that_cannot_answer_a_rebalance_is_asked_for_none(each: Client) -> None:
     table = f"spread_{next(_numbers)}"
     each.call("POST", "/schemas", json=schema_of(table))
     each.call("POST", "/tables", json=config_of(table, 1))
@@ -32,5 +32,5 @@ def test_a_pinot_that_can_not_answer_a_rebalance_is_asked_for_none(each: Client)
     assert each.call("GET", f"/tables/{table}/idealstate").json()["OFFLINE"] == before
     each.call("GET", f"/api/v1{path}", 404, params=offline)
     stopped = each.call("DELETE", path, 409, params=offline).json()
-    assert "Pinot 0.11.0 can not stop a rebalance" in stopped["error"]
+    assert "Pinot 0.11.0 cannot stop a rebalance" in stopped["error"]
     assert each.counts(table) == {"a1": 10, "a2": 10, "a3": 10}

@@ -52,7 +52,7 @@ def test_a_controller_killed_in_a_replacement_is_reported_and_nothing_is_half_do
 def test_a_controller_killed_while_it_switches_leaves_one_snapshot_and_a_record(
     real: Client, pinot: RealPinot, act: str
 ) -> None:
-    """Whichever moment the kill met: queries see one whole side, the answer is no success unless it is, and asking
+    """Whichever moment the kill met: queries see one whole side, the answer is not a success unless it is, and asking
     again finishes it.
     """
     table = new_table(real)

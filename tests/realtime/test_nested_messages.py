@@ -117,7 +117,7 @@ def test_a_message_is_stored_whole_or_set_aside_whole(repeats: int) -> None:
     assert (found.set_aside[0].column, "three" in found.set_aside[0].reason) == ("c.n", True)
 
 
-def test_a_message_that_would_become_endless_rows_or_can_not_be_renamed_is_set_aside() -> None:
+def test_a_message_that_would_become_endless_rows_or_cannot_be_renamed_is_set_aside() -> None:
     schema = schema_of(a="INT", b="INT")
     endless = {"a": list(range(200)), "b": list(range(200))}
     keys = {"fieldsToUnnest": ["a", "b"], "prefixesToRename": {"x.": ""}}
@@ -126,7 +126,7 @@ def test_a_message_that_would_become_endless_rows_or_can_not_be_renamed_is_set_a
     assert [(r["a"], r["b"]) for r in rows(found)] == [(1, 3), (2, 3)]
     assert [b.position for b in found.set_aside] == [0, 2]
     assert f"more than {MOST_ROWS:,} rows" in found.set_aside[0].reason
-    assert "can not be renamed" in found.set_aside[1].reason
+    assert "cannot be renamed" in found.set_aside[1].reason
 
 
 def test_without_the_config_nested_values_are_json_as_before() -> None:

@@ -110,14 +110,14 @@ def test_a_pinot_stops_it_where_it_can(tmp_path: Path, version: str) -> None:
     assert rebalance.stop(cluster.ctx, TABLE, actor=ANN) == []
 
 
-def test_a_pinot_that_can_not_stop_it_says_so_and_is_not_asked(tmp_path: Path) -> None:
+def test_a_pinot_that_cannot_stop_it_says_so_and_is_not_asked(tmp_path: Path) -> None:
     cluster = pinot(tmp_path, "0.11.0")
     rebalance.start(cluster.ctx, TABLE, Options(), actor=ANN)
     sent = len(cluster.rest.changes)
-    with pytest.raises(StateConflict, match=r"Pinot 0\.11\.0 can not stop a rebalance\. Pinot 1\.2\.0 has it"):
+    with pytest.raises(StateConflict, match=r"Pinot 0\.11\.0 cannot stop a rebalance\. Pinot 1\.2\.0 has it"):
         rebalance.stop(cluster.ctx, TABLE, actor=ANN)
     assert len(cluster.rest.changes) == sent
-    assert "can not stop" in cluster.ctx.engine.lacks(cluster.ctx, pinot_version.REBALANCE_STOP)
+    assert "cannot stop" in cluster.ctx.engine.lacks(cluster.ctx, pinot_version.REBALANCE_STOP)
 
 
 def test_what_does_not_move_on_a_pinot_that_keeps_no_job_counts_as_failed_in_the_end(tmp_path: Path) -> None:

@@ -214,7 +214,7 @@ def test_no_copy_is_lost_where_a_server_that_has_it_keeps_it() -> None:
     "options",
     [Options(min_available=3), Options(batch_per_server=0), Options(batch_per_server=-2), Options(stalled_ms=0)],
 )
-def test_options_that_can_not_be_kept_are_refused(options: Options) -> None:
+def test_options_that_cannot_be_kept_are_refused(options: Options) -> None:
     with pytest.raises(InvalidInput):
         options.check(2)
 

@@ -27,8 +27,8 @@ COMPLETION: Final = {
     5: _MACHINE,
     7: _MACHINE,
     9: "services/realtime/test_completion_files.py::"
-    "test_a_commit_whose_file_can_not_be_moved_is_made_by_another_replica",
-    11: _PROTOCOL + "test_who_can_not_be_answered_now_asks_again",
+    "test_a_commit_whose_file_cannot_be_moved_is_made_by_another_replica",
+    11: _PROTOCOL + "test_who_cannot_be_answered_now_asks_again",
     **dict.fromkeys((13, 15, 17), _MACHINE),
     19: _STANDARD + "test_a_slow_commit_is_remembered_for_the_next_rounds_of_the_table",
     21: _STANDARD + "test_no_commit_gets_more_than_half_an_hour_and_asking_for_it_does_no_harm",
@@ -45,7 +45,7 @@ COMPLETION: Final = {
     57: _PAUSELESS,
     59: "domain/completion/test_pauseless.py::"
     "test_a_build_that_fails_when_only_the_segments_record_is_left_changes_nothing",
-    61: "services/realtime/tables/test_realtime_tables.py::test_configs_that_can_not_work_are_refused_by_key",
+    61: "services/realtime/tables/test_realtime_tables.py::test_configs_that_cannot_work_are_refused_by_key",
     63: "api/realtime/test_completion.py::test_a_failed_answer_carries_nothing",
     69: _VALUES + "test_names_are_pinots",
     71: "services/realtime/test_completion_files.py::test_left_uploads_and_machines_go_after_a_while",
@@ -67,7 +67,7 @@ COMPLETION: Final = {
     99: _VALUES + "test_the_ratio_is_learned_slowly",
     103: _CONSUMING + "test_replicas_build_the_same_file_and_nobody_downloads",
     105: "dataplane/consuming/test_consuming_faults.py::"
-    "test_rows_that_can_not_be_built_lower_the_limit_and_the_replica_starts_over",
+    "test_rows_that_cannot_be_built_lower_the_limit_and_the_replica_starts_over",
     107: "dataplane/consuming/test_replicas_that_stop.py::"
     "test_a_replica_that_fails_reports_the_reason_until_it_is_heard_and_the_other_commits",
     109: _DECISIONS + "test_how_a_segment_goes_online",
@@ -121,7 +121,7 @@ REALTIME_OPERATIONS: Final = {
     69: _UPKEEP + "test_servers_that_fail_leave_the_record_as_it_is",
     71: _CUTS + "test_a_commit_whose_end_is_always_lost_is_ended_by_a_pass_with_a_servers_copy",
     73: "services/realtime/test_completion_files.py::test_left_uploads_and_machines_go_after_a_while",
-    75: "services/realtime/tables/test_realtime_tables.py::test_configs_that_can_not_work_are_refused_by_key",
+    75: "services/realtime/tables/test_realtime_tables.py::test_configs_that_cannot_work_are_refused_by_key",
     77: "rebalance/test_planning.py::test_only_rows_that_are_nowhere_else_are_at_risk",
     79: "api/access/test_access.py::test_periodic_tasks_are_handed_to_the_workers",
     81: "no: figures are computed from the database; a run over one table drops nobody's",

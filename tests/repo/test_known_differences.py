@@ -19,11 +19,11 @@ REPORT = """<?xml version="1.0"?><testsuites><testsuite>
 
 FILE = """
 [both."test_a.py"]
-test_one = "0.11.0 can not"
+test_one = "0.11.0 cannot"
 [direct."test_a.py"]
 test_two = "may: its timing"
 [through."test_a.py"]
-"test_three*" = "we can not"
+"test_three*" = "we cannot"
 [direct."test_b.py"]
 test_other = "another file"
 """
@@ -55,10 +55,10 @@ def test_each_way_has_its_own_differences_and_those_of_both(tmp_path: Path) -> N
     path = tmp_path / "known.toml"
     path.write_text(FILE)
     assert known_differences("direct", "test_a.py", path) == {
-        "test_a.py::test_one": "0.11.0 can not", "test_a.py::test_two": "may: its timing",
+        "test_a.py::test_one": "0.11.0 cannot", "test_a.py::test_two": "may: its timing",
     }  # fmt: skip
     assert known_differences("through", "test_a.py", path) == {
-        "test_a.py::test_one": "0.11.0 can not", "test_a.py::test_three*": "we can not",
+        "test_a.py::test_one": "0.11.0 cannot", "test_a.py::test_three*": "we cannot",
     }  # fmt: skip
     path.write_text(FILE.replace("[through.", "[trough."))
     with pytest.raises(AssertionError, match="trough"):
@@ -67,7 +67,7 @@ def test_each_way_has_its_own_differences_and_those_of_both(tmp_path: Path) -> N
 
 def test_what_is_as_it_is_known_to_be_is_not_reported() -> None:
     known = {
-        "test_one": "it can not",
+        "test_one": "it cannot",
         "test_two": f"{MAY} its timing",
         "test_three": f"{MAY} its timing",
         "test_four*": "nor these",
@@ -78,26 +78,26 @@ def test_what_is_as_it_is_known_to_be_is_not_reported() -> None:
 @pytest.mark.parametrize(
     ("found", "told"),
     [
-        (seen("test_one", "test_two[1]"), "test_one passes, but is known to differ: it can not"),
+        (seen("test_one", "test_two[1]"), "test_one passes, but is known to differ: it cannot"),
         (seen("test_two[1]", "test_one test_two[2]"), "test_two[1] passes, but is known to differ: nor these"),
-        (seen("", "test_one test_two[1] test_new"), "test_new fails, which is no known difference"),
+        (seen("", "test_one test_two[1] test_new"), "test_new fails, which is not a known difference"),
         (seen("", "test_one"), "test_two* met no test that ran, but is known to differ"),
         (seen("", "test_two[1]"), "test_one met no test that ran, but is known to differ"),
     ],
 )
 def test_any_other_outcome_is_reported_by_name(found: Outcomes, told: str) -> None:
-    assert judged(found, {"test_one": "it can not", "test_two*": "nor these"}) == [f"test_a.py::{told}"]
+    assert judged(found, {"test_one": "it cannot", "test_two*": "nor these"}) == [f"test_a.py::{told}"]
 
 
 def test_a_tests_own_reason_counts_before_that_of_its_beginning() -> None:
-    known = {"test_two*": "these can not", "test_two[1]": f"{MAY} this one"}
+    known = {"test_two*": "these cannot", "test_two[1]": f"{MAY} this one"}
     assert judged(seen("test_two[1]", "test_two[2]"), known) == []
     assert judged(seen("test_two[1] test_two[2]"), known) != []
 
 
 def test_a_run_of_some_tests_says_nothing_of_the_others() -> None:
-    assert judged(seen("test_good"), {"test_one": "it can not"}, is_whole=False) == []
-    assert judged(seen("test_one"), {"test_one": "it can not"}, is_whole=False) != []
+    assert judged(seen("test_good"), {"test_one": "it cannot"}, is_whole=False) == []
+    assert judged(seen("test_one"), {"test_one": "it cannot"}, is_whole=False) != []
 
 
 def test_the_known_differences_are_few_enough_to_read_and_each_says_why() -> None:

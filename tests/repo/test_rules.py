@@ -1,5 +1,5 @@
 """Rules are cited by their names in ``docs/rules.md``: each name stands there, each rule is cited or says where it is
-kept, and nothing cites papers that a reader of this repository can not open.
+kept, and nothing cites papers that a reader of this repository cannot open.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ INSTEAD = {
     "(?:is|are|was|were|be|stays?|goes) away": "is unreachable, down",
     "beside": "next to, besides, together with",
     "by (?:itself|themselves)": "automatically, on its own",
+    "can not(?! only)": "cannot",
 }
 #: Whole words, also those that are parts of a name in lower or upper case.
 WORD = re.compile(rf"(?<![a-z])(?:{'|'.join(INSTEAD).replace(' ', '[ _]')})(?![a-z])", re.IGNORECASE)

@@ -108,7 +108,7 @@ def beat_row_name(world: IngestionWorld) -> str:
 
 
 @pytest.mark.parametrize("keys", [{"schedule": "0 0 0 * * ? 1999"}, {"schedule": "never"}, {"inputDirURI": ""}])
-def test_a_schedule_that_can_not_run_has_no_row(world: IngestionWorld, keys: dict[str, str]) -> None:
+def test_a_schedule_that_cannot_run_has_no_row(world: IngestionWorld, keys: dict[str, str]) -> None:
     beat_rows.keep_in_step()
     world.configure(**keys)
     mirror(world)

@@ -1,6 +1,6 @@
 """Damages segments at random and reads them: ``python -m tests.segmentfile.fuzz --mutations 20000 [--seed 1]``.
 
-Allowed outcomes are SegmentCorrupt, a fault that ``verify`` reports (the CRC finds what reading can not), and the same
+Allowed outcomes are SegmentCorrupt, a fault that ``verify`` reports (the CRC finds what reading cannot), and the same
 rows as before. Everything else is a failure: another exception, other rows without a fault, more than 10 s, or much
 more memory than the file has bytes.
 """

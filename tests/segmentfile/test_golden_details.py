@@ -62,7 +62,7 @@ def test_values_longer_than_a_chunk_get_a_chunk_that_holds_them(tmp_path, codec)
 
 
 def test_a_multi_value_json_column_is_refused():
-    with pytest.raises(InvalidInput, match="can not be multi-valued"):
+    with pytest.raises(InvalidInput, match="cannot be multi-valued"):
         schema_of(("j", "JSON[]"))
 
 

@@ -89,7 +89,7 @@ def test_an_unknown_layout_is_refused(tmp_path):
 
 @pytest.mark.parametrize("name", ["../up", "a/b"])
 def test_a_column_name_never_leaves_the_v1_directory(tmp_path, name):
-    with pytest.raises(InvalidInput, match="can not be the name of a file"):
+    with pytest.raises(InvalidInput, match="cannot be the name of a file"):
         build({name: [1]}, schema_of((name, "LONG")), config_of(segmentFormatVersion="v1"), tmp_path)
     build({name: [1]}, schema_of((name, "LONG")), config_of(), tmp_path)
     for file in (tmp_path / "t_0" / "v3").iterdir():
@@ -97,7 +97,7 @@ def test_a_column_name_never_leaves_the_v1_directory(tmp_path, name):
     path = tmp_path / "t_0" / "metadata.properties"
     path.write_text(path.read_text().replace("segment.index.version = v3\n", ""))
     (tmp_path / "t_0" / "v3").rmdir()
-    with pytest.raises(SegmentCorrupt, match="can not be the name of a file"):
+    with pytest.raises(SegmentCorrupt, match="cannot be the name of a file"):
         SegmentReader(tmp_path / "t_0").column(name)
 
 

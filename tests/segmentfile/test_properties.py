@@ -86,7 +86,7 @@ def test_a_property_reads_as_java_reads_it(text, expected):
         ("plain", "plain"),
     ],
 )
-def test_values_that_a_property_can_not_hold_have_a_safe_form(value, text):
+def test_values_that_a_property_cannot_hold_have_a_safe_form(value, text):
     assert to_safe(value) == text
     if text is not None:
         assert from_safe(text) == value

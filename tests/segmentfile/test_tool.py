@@ -104,7 +104,7 @@ def test_an_empty_segment_has_no_rows_but_columns(tmp_path, capsys):
     assert pyarrow.parquet.read_table(tmp_path / "e.parquet").num_rows == 0
 
 
-def test_what_can_not_be_is_reported_in_one_line(tmp_path, capsys):
+def test_what_cannot_be_is_reported_in_one_line(tmp_path, capsys):
     assert main(["rows", str(FIXTURES / "all_0"), "--format", "parquet"]) == 1
     assert "--output rows.parquet" in capsys.readouterr().err
     assert main(["rows", str(FIXTURES / "all_0"), "--output", str(tmp_path / "no" / "x")]) == 1

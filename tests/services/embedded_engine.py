@@ -21,8 +21,8 @@ def _no_servers(*_: Any) -> Any:
 
 
 def unreadable(_: str) -> AbstractContextManager[SnapshotReader]:
-    """Of a process that can not read segments."""
-    raise Unavailable("This process can not read segments.")
+    """Of a process that cannot read segments."""
+    raise Unavailable("This process cannot read segments.")
 
 
 def engine_of(

@@ -165,9 +165,9 @@ def test_filters_by_partition_reason_and_number(api: Api) -> None:
 
 
 def test_a_search_does_not_find_what_the_mask_hides(api: Api) -> None:
-    api.report(message(1, b'{"password": "hunter2", "id": "x"}', reason="'hunter2' is no INT"))
+    api.report(message(1, b'{"password": "hunter2", "id": "x"}', reason="'hunter2' is not an INT"))
     assert "hunter2" not in json.dumps(api.listed(api.reader))
-    assert len(api.listed(api.reader, contains="is no INT")) == 1
+    assert len(api.listed(api.reader, contains="is not an INT")) == 1
     for client in (api.reader, api.olga, api.root):
         assert client.get(PATH, {"contains": "hunter"}).json()["total"] == 0
     assert "hunter2" not in SetAsideMessage.objects.get().reason

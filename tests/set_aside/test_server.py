@@ -27,7 +27,7 @@ def world(tmp_path: Path) -> Iterator[ConsumingWorld]:
 
 
 def wrong(number: int) -> bytes:
-    """A row whose ``n`` is no number."""
+    """A row whose ``n`` is not a number."""
     return json.dumps({"id": f"bad{number}", "n": f"v{number}", "ts": 1_700_000_000_000}).encode()
 
 

@@ -168,7 +168,7 @@ def test_nobody_is_sent_to_another_site_afterwards(provider: Provider) -> None:
     assert sign_in(provider, "id-12", wanted="https://evil.example/")["Location"] == "/"
 
 
-def test_foreign_pages_can_not_begin_a_sign_in(provider: Provider) -> None:
+def test_foreign_pages_cannot_begin_a_sign_in(provider: Provider) -> None:
     assert Client(enforce_csrf_checks=True).post("/login/sso/").status_code == 403
     assert Client().get("/login/sso/").status_code == 405
 

@@ -1,5 +1,5 @@
 """Streams under test, each with the same few handles: in memory, a real Valkey, a real Kafka (skipped where its jars
-can not be had).
+cannot be had).
 """
 
 from __future__ import annotations

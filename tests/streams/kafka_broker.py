@@ -130,7 +130,7 @@ auto.create.topics.enable=false
 
 @contextmanager
 def running() -> Iterator[KafkaBroker]:
-    """A Kafka for the time of the block. AssertionError when its jars can not be had."""
+    """A Kafka for the time of the block. AssertionError when its jars cannot be had."""
     problem = fetch_jars()
     assert not problem, problem
     with tempfile.TemporaryDirectory(prefix="kafka-", ignore_cleanup_errors=True) as folder:

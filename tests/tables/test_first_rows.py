@@ -41,7 +41,7 @@ def test_the_delimiter_of_a_csv_file_is_found(tmp_path: Path, mark: str) -> None
     assert {n: c.data_type for n, c in columns(rows).items()} == {"a": "INT", "b": "STRING", "c": "DOUBLE"}
 
 
-def test_names_that_queries_can_not_use_are_replaced_while_reading(tmp_path: Path) -> None:
+def test_names_that_queries_cannot_use_are_replaced_while_reading(tmp_path: Path) -> None:
     rows = read(tmp_path, b"First Name,Order,first name,\nAnn,1,Bob,2\n")
     assert list(rows.names) == ["First_Name", "Order_", "first_name_2", "column_4"]
     assert rows.reader.skip_header

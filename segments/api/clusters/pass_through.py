@@ -190,7 +190,7 @@ def _body(request: Request, parts: list[str], most: int) -> tuple[bytes | Iterat
         return None, headers
     http = request._request
     if http._read_started and not hasattr(http, "_body"):  # type: ignore[attr-defined]  # Django's own mark
-        raise InvalidInput("A form with files can not be passed on from a browser's session.", remedy="Use HTTP Basic.")
+        raise InvalidInput("A form with files cannot be passed on from a browser's session.", remedy="Use HTTP Basic.")
     length = request.headers.get("Content-Length", "")
     if parts[0] not in OF_FILES:
         return b"".join(_pieces(http, min(most, settings.MAX_BODY_BYTES))), headers

@@ -59,7 +59,7 @@ class ClearState(OfATable):
         """``confirm`` must be the table's name with its type. An open session is cancelled; what queries see stays."""
         if text_param(request, "confirm") != self.table.typed:
             raise InvalidInput(
-                f"Clearing removes the records of all sessions of '{self.table}' and can not be taken back.",
+                f"Clearing removes the records of all sessions of '{self.table}' and cannot be taken back.",
                 remedy=f"Add confirm={self.table.typed}.",
                 field="confirm",
             )
@@ -126,7 +126,7 @@ class Undo(_OfASession):
 
     def post(self, request: Request, table: str, session: str) -> Response:
         """Roll its replacement back, or delete its segments where it replaced none; ``dryRun=true`` shows what would
-        go and come back. 409 with the reason when it can not be done.
+        go and come back. 409 with the reason when it cannot be done.
         """
         if bool_param(request, "dryRun"):
             return _undone(undo.preview_undo(self.ctx, self.table, session))

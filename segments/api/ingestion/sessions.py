@@ -37,7 +37,7 @@ class OfATable(ApiView):
         raw, kind = split_table_name(str(self.kwargs["table"]))
         if kind == REALTIME:
             raise InvalidInput(
-                f"Table '{shown(raw)}_{kind}' is no OFFLINE table; only those ingest files.",
+                f"Table '{shown(raw)}_{kind}' is not an OFFLINE table; only those ingest files.",
                 remedy="Name the OFFLINE table.",
             )
         return TableName(raw, OFFLINE)

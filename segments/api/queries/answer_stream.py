@@ -18,7 +18,7 @@ _MARK: Final = "\0rows\0"
 
 
 def encode(body: Any) -> bytes:
-    """orjson is ten times faster on large answers; what it can not write (integers beyond 64 bits) goes
+    """orjson is ten times faster on large answers; what it cannot write (integers beyond 64 bits) goes
     the plain way.
     """
     try:

@@ -132,7 +132,7 @@ def _count(request: Request, name: str) -> int:
 
 
 def _parts(request: Request) -> dict[str, bytes]:
-    """The parts of the body that came as files or as plain fields; nothing when it is no multipart body."""
+    """The parts of the body that came as files or as plain fields; nothing when it is not a multipart body."""
     if not (request.content_type or "").startswith("multipart/form-data"):
         return {}
     found: dict[str, bytes] = {}

@@ -69,7 +69,7 @@ class RestoreSnapshot(ApiView):
         """Make queries see exactly that snapshot; answers when all live brokers do. ``undo`` is the snapshot to go back
         to if it was wrong. With dryRun=true only say what it would do.
 
-        409 when it can not be done, with the reason; then nothing is changed.
+        409 when it cannot be done, with the reason; then nothing is changed.
         """
         reason = read_body(request, ReasonBody, optional=True).reason or ""
         found = table_of(self, request, table)

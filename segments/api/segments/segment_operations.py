@@ -90,7 +90,9 @@ class UploadFromServers(ApiView):
     def post(self, request: Request, table: str) -> Response:
         """Without names nothing is uploaded, as in Pinot."""
         if split_table_name(table)[1] != REALTIME:
-            raise InvalidInput(f"'{table}' is no REALTIME table.", remedy=f"Use {split_table_name(table)[0]}_REALTIME.")
+            raise InvalidInput(
+                f"'{table}' is not a REALTIME table.", remedy=f"Use {split_table_name(table)[0]}_REALTIME."
+            )
         found = tables.one_table(self.ctx, table, None)
         names = [
             s.strip() for text in request.query_params.getlist("segmentNames") for s in text.split(",") if s.strip()

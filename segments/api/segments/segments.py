@@ -203,7 +203,7 @@ def _table_of_segment(view: ApiView, table: str, segment: str) -> TableName:
 
 
 def _remove(view: ApiView, request: Request, table: TableName, names: Sequence[str]) -> None:
-    """``force=true`` with a reason also deletes what only servers have and what can not be copied."""
+    """``force=true`` with a reason also deletes what only servers have and what cannot be copied."""
     retention, force = text_param(request, "retention"), bool_param(request, "force")
     deletion.remove_segments(view.ctx, table, names, retention=retention, force=force, actor=view.actor)
 

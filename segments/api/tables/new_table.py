@@ -25,7 +25,7 @@ _SHOWN: Final = 50
 
 
 class _LeftAlone(BaseParser):
-    """The body is no form, of whatever type it says it is; the view reads it in pieces."""
+    """The body is not a form, of whatever type it says it is; the view reads it in pieces."""
 
     media_type = "*/*"
 

@@ -15,7 +15,7 @@ from segments.names import TABLE_TYPES, TableName, parse_table_type, split_table
 from segments.services.access.read_rights import require_reading
 from segments.services.rebalance import rebalance
 
-#: Parameters that only a Pinot has; the embedded cluster refuses those that it can not follow.
+#: Parameters that only a Pinot has; the embedded cluster refuses those that it cannot follow.
 _OF_PINOT: Final = (
     "bootstrap", "reassignInstances", "minimizeDataMovement", "bestEfforts", "lowDiskMode", "updateTargetTier",
     "externalViewCheckIntervalInMs", "heartbeatIntervalInMs", "heartbeatTimeoutInMs", "maxAttempts",
@@ -90,7 +90,7 @@ def _table(request: Request, table: str) -> TableName:
     raw, suffix = split_table_name(table)
     asked = parse_table_type(need_text(request, "type") if suffix is None else text_param(request, "type"))
     if suffix is not None and asked is not None and asked != suffix:
-        raise InvalidInput(f"'{table}' is no table of type {asked}.", remedy="Give the type of the table.")
+        raise InvalidInput(f"'{table}' is not a table of type {asked}.", remedy="Give the type of the table.")
     kind = asked or suffix
     assert kind in TABLE_TYPES  # one of them was given, and both are checked
     return TableName(raw, kind)

@@ -151,7 +151,7 @@ class WorkersProgress(ApiView):
         state = need_text(request, "subTaskState").upper()
         if state not in WORKER_STATES:
             raise InvalidInput(
-                f"'subTaskState' can not be '{shown(state)}'.", remedy=f"Write one of {', '.join(WORKER_STATES)}."
+                f"'subTaskState' cannot be '{shown(state)}'.", remedy=f"Write one of {', '.join(WORKER_STATES)}."
             )
         named = (text_param(request, "minionWorkerIds") or "").split(",")
         workers = frozenset(name.strip() for name in named if name.strip())

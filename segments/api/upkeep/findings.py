@@ -100,7 +100,7 @@ def _end(body: SnoozeBody) -> datetime:
         length = parse_period(body.period)
         if length is None or length > snooze.LONGEST / timedelta(milliseconds=1):
             raise InvalidInput(
-                f"'{shown(body.period)}' is no period of at most {snooze.LONGEST.days} days.",
+                f"'{shown(body.period)}' is not a period of at most {snooze.LONGEST.days} days.",
                 remedy="Write it as 30m, 8h or 2d.",
                 field="period",
             )
@@ -111,6 +111,6 @@ def _end(body: SnoozeBody) -> datetime:
         found = None
     if found is None:
         raise InvalidInput(
-            f"'{shown(body.until or '')}' is no time.", remedy="Write it as 2030-01-01T08:00:00Z.", field="until"
+            f"'{shown(body.until or '')}' is not a time.", remedy="Write it as 2030-01-01T08:00:00Z.", field="until"
         )
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)

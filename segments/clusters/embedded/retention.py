@@ -101,7 +101,7 @@ def _by_time(ctx: Context, table: TableName) -> list[str]:
 
 
 def _by_lineage(ctx: Context, table: TableName) -> list[str]:
-    """First segments, then entries that have none left; what can not be taken out now is checked again in the next
+    """First segments, then entries that have none left; what cannot be taken out now is checked again in the next
     pass.
     """
     seen = observe(ctx, table)

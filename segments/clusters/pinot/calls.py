@@ -84,7 +84,7 @@ def odd_answer(path: str, what: str) -> ControllerFault:
 
 
 def version(ctx: Context) -> PinotVersion | None:
-    """The cluster's version; None when it reports none, or can not be asked now."""
+    """The cluster's version; None when it reports none, or cannot be asked now."""
     try:
         return parse_version(controller(ctx).version())
     except (PinotAdminError, PinotRefused):
@@ -175,7 +175,7 @@ def settled(
 
 
 def _checked(check: Callable[[Doubt], T | None], doubt: Doubt, sleep: Callable[[float], None]) -> T | None:
-    """The check, tried for a while; OutcomeUnknown when Pinot can not be read."""
+    """The check, tried for a while; OutcomeUnknown when Pinot cannot be read."""
     deadline = time.monotonic() + _CHECK_S
     while True:
         try:

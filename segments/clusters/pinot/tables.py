@@ -132,7 +132,7 @@ def set_table_enabled(ctx: Context, table: TableName, is_enabled: bool) -> None:
     is_old = found is not None and found < _PUT_STATE
     path = f"/tables/{quoted(table.raw)}"
     request = Request("GET", path, params) if is_old else Request("PUT", f"{path}/state", params)
-    # Setting it twice changes nothing, so what can not be seen at once is sent again.
+    # Setting it twice changes nothing, so what cannot be seen at once is sent again.
     send_change(ctx, request, is_done=lambda: False)
 
 

@@ -192,7 +192,7 @@ def _note(draft: Draft, column: FoundColumn, choice: ColumnChoice) -> str:
 def _object(text: str) -> dict[str, Any]:
     found = parse_json(text, what="The text")
     if not isinstance(found, dict):
-        raise InvalidInput("The text is no object.", remedy="Write it as {...}.")
+        raise InvalidInput("The text is not an object.", remedy="Write it as {...}.")
     return found
 
 

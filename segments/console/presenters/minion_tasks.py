@@ -73,7 +73,7 @@ def schedule_words(schedule: Schedule, scheduler: str) -> str:
 
 
 def _mark(task: MinionTask) -> Mark:
-    """Pinot ends a task as COMPLETED even when every sub-task failed: that is no green badge."""
+    """Pinot ends a task as COMPLETED even when every sub-task failed: that is not a green badge."""
     if task.state == "COMPLETED" and task.failed:
         return Mark(f"COMPLETED, {task.failed} failed", "bad", "alert")
     return mark(task.state)

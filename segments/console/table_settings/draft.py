@@ -104,7 +104,7 @@ def posted_draft(before: Documents, data: Mapping[str, str]) -> Draft:
 def _object(text: str) -> dict[str, Any]:
     found = parse_json(text, what="The text")
     if not isinstance(found, dict):
-        raise InvalidInput("The text is no object.", remedy="Write it as {...}.")
+        raise InvalidInput("The text is not an object.", remedy="Write it as {...}.")
     return found
 
 

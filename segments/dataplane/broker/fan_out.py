@@ -1,4 +1,4 @@
-"""Asks servers for their parts: every segment exactly once, another replica at once when a server can not answer."""
+"""Asks servers for their parts: every segment exactly once, another replica at once when a server cannot answer."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _room() -> AnswerBudget:
 
 @dataclass
 class _Open:
-    """Segments still to be had, and which servers can not give them. Those of ``least`` are read where
+    """Segments still to be had, and which servers cannot give them. Those of ``least`` are read where
     ``choose`` says.
     """
 

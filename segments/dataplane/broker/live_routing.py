@@ -271,7 +271,7 @@ class LiveRouting:
     def _note_served(self, seen: Observed) -> list[str]:
         """Remember what was served and what is new; returns the segments that are being loaded for the first time.
 
-        What was there when this broker started counts as served before: it can not know better.
+        What was there when this broker started counts as served before: it cannot know better.
         """
         served, first_seen, now = self._served[seen.table], self._first_seen[seen.table], time.monotonic()
         served &= set(seen.ideal)

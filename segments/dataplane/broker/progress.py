@@ -3,7 +3,7 @@
 
 Replicas consume on their own, one may be ahead of another. Two things keep answers from going back: queries of a
 partition stay with one server while it is up, and each request says how many rows were seen before; a server that is
-behind waits a moment for them. When the only replica left can not get there (the one that was ahead is dead), what it
+behind waits a moment for them. When the only replica left cannot get there (the one that was ahead is dead), what it
 has is the truth from then on.
 
 A partition's newest segment is *open*: while it is being committed, servers answer it together with rows that they have

@@ -12,7 +12,7 @@ the lineage held and the ideal state read was the current one; if not, everythin
 writers keep their order: a replacement's new segments enter the ideal state only after the entry that hides them was
 written, and its old ones leave only after brokers acknowledged the entry that hides them. So with a lineage that holds,
 every visible segment is in the ideal state and every segment that must not be seen is hidden. The external view is read
-after the ideal state: it may lack a row, never know more. What lives is only a hint whom to ask: a server that can not
+after the ideal state: it may lack a row, never know more. What lives is only a hint whom to ask: a server that cannot
 answer is found out by asking.
 
 Visible = ``lineage.visible(rows of the ideal state)``. A visible segment that nobody serves makes the query fail by
@@ -91,7 +91,7 @@ class Routing:
         return [s for s in self.visible if s not in self.first_loads]
 
     def sure(self, segment: str, choice: Sequence[ServerRef]) -> Sequence[ServerRef]:
-        """Those of ``choice`` that can not show rows of the next segment in this one, as a replica does that read past
+        """Those of ``choice`` that cannot show rows of the next segment in this one, as a replica does that read past
         the committed end and has not heard of it; all of them when nobody is sure, or the next segment is not read yet.
         """
         if segment in self.open:
@@ -127,7 +127,7 @@ def observe(store: Store, table: str, servers: Collection[str]) -> Observed | No
     """Read a table by the rule above; None when it has no ideal state. ``servers``: instances whose liveness matters.
 
     One round trip when nothing interferes: the store sends the reads together and answers them in order. Raises
-    Conflict when the lineage changed during every attempt, RecordCorrupt for what can not be read (a damaged lineage
+    Conflict when the lineage changed during every attempt, RecordCorrupt for what cannot be read (a damaged lineage
     must not count as none).
     """
     raw, _ = split_table_name(table)

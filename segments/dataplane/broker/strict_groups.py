@@ -25,7 +25,7 @@ def narrowed(routing: Routing, replicas: Replicas) -> Replicas:
     found: dict[str, tuple[ServerRef, ...]] = {}
     for segments in groups.values():
         whole = _common([replicas[s] for s in segments])
-        # Of those, the ones that can not show rows of the next segment in this one.
+        # Of those, the ones that cannot show rows of the next segment in this one.
         sure = _common([tuple(routing.sure(s, whole)) for s in segments]) or whole
         found.update(dict.fromkeys(segments, sure))
     return {segment: found[segment] for segment in replicas}

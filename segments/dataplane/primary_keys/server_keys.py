@@ -28,7 +28,7 @@ class ServerKeys:
         return self._tables.get(table)
 
     def of(self, table: str) -> TableKeys | None:
-        """The table's keys; None when every row counts. Raises PinotAdminError when its config can not be read."""
+        """The table's keys; None when every row counts. Raises PinotAdminError when its config cannot be read."""
         raw, kind = split_table_name(table)
         if kind != REALTIME:
             return None

@@ -97,7 +97,7 @@ def _number_part(function: Literal["sum", "min", "max"], arg: Expr) -> Part:
         plain = (function, arg) if arg.type in NUMERIC | {"TIMESTAMP"} else None
         return Part(f"{function}({as_double(arg)})", function, plain)
     if arg.type not in NUMERIC:
-        raise QueryRejected(f"'{arg.name}' of type {arg.result_type} is no number.")
+        raise QueryRejected(f"'{arg.name}' of type {arg.result_type} is not a number.")
     return Part(f"{function}(CAST(list_{function}({arg.sql}) AS DOUBLE))", function)
 
 
@@ -146,7 +146,7 @@ def _distinct(key: str, arg: Expr) -> Aggregation:
 
 def _distinct_number(key: str, arg: Expr) -> Aggregation:
     if arg.type not in NUMERIC:
-        raise QueryRejected(f"'{arg.name}' of type {arg.result_type} is no number.")
+        raise QueryRejected(f"'{arg.name}' of type {arg.result_type} is not a number.")
     function, empty = ("list_sum", "CAST(0 AS DOUBLE)") if "sum" in key else ("list_avg", _MINUS_INFINITY)
     return Aggregation(
         "DOUBLE", f"{key}({arg.name})", (_distinct_part(arg),), f"coalesce(CAST({function}({{0}}) AS DOUBLE), {empty})"

@@ -18,8 +18,8 @@ from segments.dataplane import query_bounds
 from segments.dataplane.query import time_limit
 from segments.expressions.query_errors import QUERY_EXECUTION, QueryRejected
 
-#: Nothing outside of the registered Arrow tables can be read, nothing is written to disk, and the text of a query can
-#: not change that.
+#: Nothing outside of the registered Arrow tables can be read, nothing is written to disk, and the text of a query
+#: cannot change that.
 _SETTINGS: Final[dict[str, Any]] = {
     "threads": 2,
     "enable_external_access": "false",

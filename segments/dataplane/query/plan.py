@@ -131,7 +131,7 @@ class PostCompiler(Compiler):
         return super().compile(node)
 
     def column(self, node: exp.Column) -> Expr:
-        """A column that is no key has no one value in a group."""
+        """A column that is not a key has no one value in a group."""
         raise QueryRejected(f"'{self.row.column(node).name}' should appear in GROUP BY clause.", error_code=SQL_PARSING)
 
     def _aggregates(self, node: exp.Expression) -> bool:
@@ -281,7 +281,7 @@ class _Planner:
     def _key(self, node: exp.Expression) -> exp.Expression:
         found = self._ordinal(node)
         if has_aggregation(found):
-            raise QueryRejected("Aggregation functions can not stand in GROUP BY.", error_code=SQL_PARSING)
+            raise QueryRejected("Aggregation functions cannot stand in GROUP BY.", error_code=SQL_PARSING)
         return found
 
     def _order_nodes(self) -> list[tuple[exp.Expression, bool]]:
@@ -318,7 +318,7 @@ class _Planner:
 
     def _ordering(self, expr: Expr, descending: bool) -> Ordering:
         if expr.mv:
-            raise QueryRejected(f"Multi-value column '{expr.name}' can not stand in ORDER BY.")
+            raise QueryRejected(f"Multi-value column '{expr.name}' cannot stand in ORDER BY.")
         if expr.constant:  # a bare number would be a position for DuckDB
             return Ordering(f"CAST({expr.sql} AS {DUCK_TYPES[expr.type]})", descending)
         return Ordering(as_double(expr) if expr.type == "BIG_DECIMAL" else expr.sql, descending)

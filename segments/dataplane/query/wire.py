@@ -35,4 +35,4 @@ def decode_partial(b: bytes) -> PartialResult:
         figures = {name: int(statistics[name]) for name in _FIELDS}
         return PartialResult(rows.replace_schema_metadata(None), **figures, growing=growing, tails=tails)
     except (pa.ArrowInvalid, OSError, KeyError, AttributeError, ValueError) as error:
-        raise QueryRejected("A server's answer is no partial result.", error_code=QUERY_EXECUTION) from error
+        raise QueryRejected("A server's answer is not a partial result.", error_code=QUERY_EXECUTION) from error

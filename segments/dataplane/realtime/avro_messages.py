@@ -35,7 +35,7 @@ class AvroMessages:
             self._writer = parse_avro_schema(properties["schema"])
         except (*CONTENT_ERRORS, fastavro.schema.SchemaParseException) as error:
             raise InvalidInput(
-                f"The decoder's 'schema' is no Avro schema: {error}.", remedy="Give the schema's JSON."
+                f"The decoder's 'schema' is not an Avro schema: {error}.", remedy="Give the schema's JSON."
             ) from error
 
     def read(self, values: Sequence[bytes]) -> RawRows:

@@ -75,7 +75,7 @@ class Decoder:
         return Decoded(table, masks, len(bad), tuple(bad), int(np.count_nonzero(stays)) - table.num_rows)
 
     def _stored(self, rows: pa.Table, places: NDArray[np.int64], now_ms: int) -> tuple[list[_Part], list[_Misfit]]:
-        """The rows in stored columns, and those that can not be. ``places``: which message each row is.
+        """The rows in stored columns, and those that cannot be. ``places``: which message each row is.
 
         What one column or transform refuses is taken out together, so that a flood of bad messages costs no conversion
         for each.
@@ -137,7 +137,7 @@ class Decoder:
         return pa.table(columns), masks
 
     def _check_times(self, columns: dict[str, Any]) -> None:
-        """A text that is no time would stop the build of the whole segment; raises ValueError."""
+        """A text that is not a time would stop the build of the whole segment; raises ValueError."""
         if self._text_time is None:
             return
         field, parsed = self._text_time
@@ -152,7 +152,7 @@ class Decoder:
 def open_decoder(stream: StreamConfig, schema: Schema, config: TableConfig, registries: Rules | None = None) -> Decoder:
     """The decoder of a stream for a table; ``registries`` says which schema registries it may ask, without it none.
 
-    Raises InvalidInput for settings that can not work or are not allowed.
+    Raises InvalidInput for settings that cannot work or are not allowed.
     """
     reading = reading_schema(schema, read_ingestion(schema, config))
     nested = complex_type_of_messages(config, stream.decoder.kind)

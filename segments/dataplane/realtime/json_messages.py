@@ -79,7 +79,7 @@ class JsonMessages:
         )
         source: Any = pa.BufferReader(data)
         try:
-            pa.array([data], pa.binary()).cast(pa.string())  # Arrow's reader takes bytes that are no UTF-8
+            pa.array([data], pa.binary()).cast(pa.string())  # Arrow's reader takes bytes that are not UTF-8
             table = pajson.read_json(source, block, options)
         except CONTENT_ERRORS:
             return None

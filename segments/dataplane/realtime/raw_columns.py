@@ -1,4 +1,4 @@
-"""Rows as Python dictionaries -> an Arrow table of raw columns, for formats and messages that Arrow can not parse
+"""Rows as Python dictionaries -> an Arrow table of raw columns, for formats and messages that Arrow cannot parse
 itself.
 """
 
@@ -15,7 +15,7 @@ from segments.datatypes.value_texts import value_text, value_texts
 from segments.domain.tables.schema import FieldSpec, Schema
 from segments.segmentfile.columns.complex_type import ComplexType
 
-#: What JSON calls the values that are no objects.
+#: What JSON calls the values that are not objects.
 _KINDS: Final[dict[type, str]] = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
 #: Rows that one message may become by unnesting.
 MOST_ROWS: Final = 10_000
@@ -28,7 +28,9 @@ _HINTS: Final[dict[str, Any]] = {
 def parsed_rows(
     values: Sequence[bytes], parse: Callable[[bytes], Any], schema: Schema, complex_type: ComplexType | None = None
 ) -> RawRows:
-    """Parse message by message; one that is no object is set aside. With ``complex_type`` one can give several rows."""
+    """Parse message by message; one that is not an object is set aside. With ``complex_type`` one can give several
+    rows.
+    """
     rows: list[Mapping[str, Any]] = []
     positions: list[int] = []
     bad: list[BadMessage] = []

@@ -44,7 +44,7 @@ class QueryRunner:
         """The encoded partial result; Refusal 409 with ``missing`` or ``needsSchema``, or 4xx with Pinot's
         ``errorCode``.
 
-        InvalidInput for a body that is no request.
+        InvalidInput for a body that is not a request.
         """
         request = read_query_request(body)
         answer: bytes | Refusal

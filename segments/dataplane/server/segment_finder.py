@@ -34,7 +34,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Found:
-    """``missing``: segments that can not answer. ``masks``: {name of rows: which of them count, None: all}."""
+    """``missing``: segments that cannot answer. ``masks``: {name of rows: which of them count, None: all}."""
 
     pieces: Sequence[Piece]
     missing: Sequence[str]

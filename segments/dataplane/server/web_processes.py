@@ -52,12 +52,14 @@ class WebProcesses:
 
     def has(self, url: str) -> bool:
         """Does this address, which whoever pushes may choose, lead to one of them, or to where one ever was?
-        InvalidInput for what is no address.
+        InvalidInput for what is not an address.
         """
         try:
             address = address_of(url)
         except ValueError as error:
-            raise InvalidInput(f"'{url}' is no address: {error}.", remedy="Correct segment.download.url.") from error
+            raise InvalidInput(
+                f"'{url}' is not an address: {error}.", remedy="Correct segment.download.url."
+            ) from error
         self._refresh()
         return address in self._known or any(address == address_of(one) for one in self._given)
 
@@ -81,7 +83,7 @@ class WebProcesses:
             live = set(self._store.children(paths.LIVE_INSTANCES))
             webs = {n: web_url(c) for n, c in instance_configs(self._store).items() if n.startswith(BROKER_PREFIX)}
         except PinotAdminError as error:
-            log.info("Which web processes are there can not be read: %s", error)
+            log.info("Which web processes are there cannot be read: %s", error)
             return
         with self._lock:
             self._read_at = now

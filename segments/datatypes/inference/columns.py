@@ -47,7 +47,7 @@ def _column(source: str, name: str, given: Any, is_text: bool, multi_value: str 
             written = WrittenType("STRING")
     else:
         written, is_multi = _type(name, present, is_text=is_text), False
-    if is_multi:  # a list of times is no time column
+    if is_multi:  # a list of times is not a time column
         written = WrittenType("STRING" if written.data_type == "JSON" else written.data_type)
     example = _shown(present[0].as_py()) if len(present) else ""
     times = _times(present, written.format)

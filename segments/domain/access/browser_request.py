@@ -1,7 +1,7 @@
 """Which requests a browser sends, and which of them a page of another site made it send.
 
 A browser adds remembered HTTP Basic credentials to every request to our address, also to one that a foreign page
-starts. Its fetch metadata and ``Origin`` say where a request comes from and can not be set by a page. Another port of
+starts. Its fetch metadata and ``Origin`` say where a request comes from and cannot be set by a page. Another port of
 the same host is another origin.
 """
 
@@ -18,7 +18,7 @@ def is_foreign(site: str, origin: str, own_origin: str, trusted: Collection[str]
     Origin, empty when missing; ``own_origin`` is ``https://host:port`` as requested; ``trusted`` are origins of ours
     under other names.
 
-    Without either header it is no browser, or a GET of one over plain HTTP: see ``is_browser``.
+    Without either header it is not a browser, or a GET of one over plain HTTP: see ``is_browser``.
     """
     if origin and origin in trusted:
         return False
@@ -28,7 +28,7 @@ def is_foreign(site: str, origin: str, own_origin: str, trusted: Collection[str]
 
 
 def is_browser(agent: str, mode: str) -> bool:
-    """Was it sent by a browser? ``agent`` and ``mode`` are the headers User-Agent, which a page can not set, and
+    """Was it sent by a browser? ``agent`` and ``mode`` are the headers User-Agent, which a page cannot set, and
     Sec-Fetch-Mode.
     """
     return bool(mode) or agent.startswith("Mozilla/")

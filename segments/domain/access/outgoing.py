@@ -107,7 +107,7 @@ class Rules:
     def refusal(self, shown: str) -> InvalidInput:
         """The error for an address that is not allowed, the same whatever is behind it."""
         return InvalidInput(
-            f"'{shown[:_LONGEST]}' is no address of a {self.kind.noun} that may be called from here: nothing "
+            f"'{shown[:_LONGEST]}' is not an address of a {self.kind.noun} that may be called from here: nothing "
             "configured allows it.",
             remedy=f"Use an allowed address, or have the administrator allow it ({self.kind.setting}).",
         )
@@ -229,4 +229,4 @@ def _meanings(address: Address) -> list[Address]:
 
 
 def _unread(text: str, kind: Kind, why: str) -> InvalidInput:
-    return InvalidInput(f"{text[:200]!r} is no address of a {kind.noun}: {why}.", remedy="Correct the address.")
+    return InvalidInput(f"{text[:200]!r} is not an address of a {kind.noun}: {why}.", remedy="Correct the address.")

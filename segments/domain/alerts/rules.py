@@ -46,7 +46,7 @@ def check_wish(tables: str, cluster: str, severity: str) -> Wish:
     """The wish. InvalidInput that names the field."""
     if severity not in SEVERITIES:
         raise InvalidInput(
-            f"'{severity[:40]}' is no severity.", remedy="Use warning (both) or error.", field="severity"
+            f"'{severity[:40]}' is not a severity.", remedy="Use warning (both) or error.", field="severity"
         )
     for field, text in (("tables", tables), ("cluster", cluster)):
         if not text or len(text) > _LONGEST_PATTERN or not text.isprintable():

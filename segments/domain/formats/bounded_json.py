@@ -15,7 +15,7 @@ from segments.errors import InvalidInput
 MAX_DEPTH: Final = 100
 #: Characters of one number, as in Jackson, which reads Pinot's JSON.
 MAX_NUMBER_LENGTH: Final = 1_000
-#: How a character beyond 16 bits begins that is written as two escapes; one of the two alone is no character.
+#: How a character beyond 16 bits begins that is written as two escapes; one of the two alone is not a character.
 _HALVES: Final = ("\\ud", "\\uD")
 #: An even number of backslashes before it are backslashes; the lookbehind makes each run of them be read once.
 _ESCAPED_NUL: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
@@ -43,7 +43,7 @@ def parse_json(given: str | bytes, *, what: str = "The text") -> Any:
             f"{what} is nested too deeply: at most {MAX_DEPTH} objects and lists within one another are allowed."
         ) from error
     except ValueError as error:
-        raise InvalidInput(f"{what} is no JSON: {_reason(error)}.") from error
+        raise InvalidInput(f"{what} is not JSON: {_reason(error)}.") from error
     return found
 
 
@@ -72,7 +72,7 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no JSON value")
+    raise ValueError(f"{text} is not JSON value")
 
 
 def _whole(text: str) -> int:

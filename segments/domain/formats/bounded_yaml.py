@@ -50,7 +50,7 @@ def parse_yaml(text: str, *, what: str = "The text") -> tuple[Any, dict[str, int
         lines = _lines(node, what)
         return (loader.construct_document(node) if node is not None else None), lines
     except yaml.YAMLError as error:
-        raise InvalidInput(f"{what} is no valid YAML: {' '.join(str(error).split())[:400]}.") from error
+        raise InvalidInput(f"{what} is not valid YAML: {' '.join(str(error).split())[:400]}.") from error
     except (
         ValueError,
         LookupError,
@@ -59,7 +59,7 @@ def parse_yaml(text: str, *, what: str = "The text") -> tuple[Any, dict[str, int
         OverflowError,
     ) as error:  # what PyYAML makes of odd dates, numbers and tags
         raise InvalidInput(
-            f"{what} holds a value that can not be read: {str(error)[:200]}.", remedy="Put it into quotes."
+            f"{what} holds a value that cannot be read: {str(error)[:200]}.", remedy="Put it into quotes."
         ) from error
 
 

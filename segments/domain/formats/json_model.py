@@ -104,7 +104,7 @@ def json_schema_of(kind: type) -> dict[str, Any]:
 
 
 class _Mismatch(ValueError):
-    """A scalar that can not be read; msgspec adds the path."""
+    """A scalar that cannot be read; msgspec adds the path."""
 
     def __init__(self, expected: str, value: Any) -> None:
         shown = kind_of(value) if isinstance(value, dict | list | bool | None) else _shown(value)
@@ -123,7 +123,7 @@ def _scalar(kind: type, value: Any) -> Any:
         return Flag(_flag(value))
     if kind is Real:
         return Real(_real(value))
-    raise NotImplementedError(f"{kind} is no type of a model")
+    raise NotImplementedError(f"{kind} is not a type of a model")
 
 
 def _text(value: Any) -> str:

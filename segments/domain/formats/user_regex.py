@@ -50,7 +50,7 @@ def user_regex(text: str, *, dot_is_all: bool = False) -> UserRegex:
     if len(text) > MAX_LENGTH:
         raise InvalidInput(f"The pattern has {len(text)} characters; at most {MAX_LENGTH} are allowed.")
     if "&&" in text:  # RE2 takes Java's intersection of classes for two characters
-        raise InvalidInput(f"{text!r} is no pattern: classes can not be joined by &&.", remedy=_REMEDY)
+        raise InvalidInput(f"{text!r} is not a pattern: classes cannot be joined by &&.", remedy=_REMEDY)
     return _compile(text, dot_is_all)
 
 
@@ -64,7 +64,7 @@ def _compile(text: str, dot_is_all: bool) -> UserRegex:
         reason = (
             error.args[0].decode("utf-8", "replace")
             if isinstance(error, re2.error) and error.args
-            else "it is no valid text"
+            else "it is not valid text"
         )
-        raise InvalidInput(f"{text!r} is no pattern: {reason}.", remedy=_REMEDY) from error
+        raise InvalidInput(f"{text!r} is not a pattern: {reason}.", remedy=_REMEDY) from error
     return UserRegex(text, compiled.groups, compiled)

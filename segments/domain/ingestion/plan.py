@@ -210,7 +210,7 @@ def segments_in_range(
 
 
 def _check_not_merged(task: IngestionTask, uris: Collection[str], registry: Registry, visible: Visible) -> None:
-    """Rows that something merged into other segments can not be taken out of them again."""
+    """Rows that something merged into other segments cannot be taken out of them again."""
     if task.mode is not IngestionMode.SYNC:
         return
     known = (registry.get(uri, Ingested(Fingerprint(0, 0), ())) for uri in uris)
@@ -224,7 +224,7 @@ def _check_not_merged(task: IngestionTask, uris: Collection[str], registry: Regi
 
 
 def _check_not_shared(old: Set[str], uris: Collection[str], registry: Registry) -> None:
-    """A segment that holds rows of other files, too, can not go with some of them."""
+    """A segment that holds rows of other files, too, cannot go with some of them."""
     going = set(uris)
     shared = sorted({s for uri, file in registry.items() if uri not in going for s in file.segments if s in old})
     if shared:

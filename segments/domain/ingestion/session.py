@@ -275,7 +275,7 @@ def to_record(session: IngestionSession) -> ZNRecord:
 
 
 def from_record(record: ZNRecord) -> IngestionSession:
-    """Back from ``to_record``. Raises KeyError or ValueError for a record that is no session's."""
+    """Back from ``to_record``. Raises KeyError or ValueError for a record that is not a session's."""
     simple, lists = record.simple, record.lists
     counts = FileCounts(*(int(simple[f"numFiles{n}"]) for n in ("Total", "Done", "Failed", "Pending", "Dropped")))
     return IngestionSession(

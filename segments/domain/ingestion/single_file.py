@@ -57,7 +57,7 @@ def parse_batch_config(text: str) -> BatchConfig:
     for key in given:
         if key not in _OWN and key not in _IGNORED and not key.startswith(_PREFIXES):
             raise InvalidInput(
-                f"'{shown(key)}' is no key of {PARAMETER} that is known here.",
+                f"'{shown(key)}' is not a key of {PARAMETER} that is known here.",
                 remedy=f"Known are {', '.join(_OWN)}, and those that begin with {', '.join(_PREFIXES)}.",
                 field=key,
             )

@@ -105,7 +105,7 @@ def parse_ingestion_task(config: TableConfig) -> IngestionTask | None:
         return None
     found = [p for p in problems(given) if p.is_wrong]
     if config.table.type != OFFLINE:
-        what = f"Table '{config.table}' is no OFFLINE table, and files are ingested into those only"
+        what = f"Table '{config.table}' is not an OFFLINE table, and files are ingested into those only"
         found.insert(0, wrong(TASK_TYPE, what, "Add the task to an OFFLINE table."))
     if found:
         first = found[0]
@@ -123,7 +123,7 @@ def problems(given: Mapping[str, str]) -> list[Problem]:
     """What is wrong with the task's keys, then what has no effect or is unknown; in the order of the keys."""
     found = [*_wrong(given), *selector_problems(given)]
     unknown = [
-        Problem(key, f"'{shown(key)}' is no key of {TASK_TYPE} that is known here", _nearest(key))
+        Problem(key, f"'{shown(key)}' is not a key of {TASK_TYPE} that is known here", _nearest(key))
         for key in given
         if key not in KNOWN and key not in WITHOUT_EFFECT and not key.startswith(PREFIXES)
     ]
@@ -171,7 +171,7 @@ def _wrong_choices(given: Mapping[str, str]) -> list[Problem]:
         found.append(wrong("modifiedFilePolicy", text, "Write add, replace or skip."))
     if "taskMaxDataSize" in given and _bytes(given["taskMaxDataSize"]) is None:
         text = f"'taskMaxDataSize' must be a size such as 1G or 500M, not '{shown(given['taskMaxDataSize'])}'"
-        found.append(wrong("taskMaxDataSize", text, "Write digits and, if it is no number of bytes, K, M, G or T."))
+        found.append(wrong("taskMaxDataSize", text, "Write digits and, if it is not a number of bytes, K, M, G or T."))
     if "errorRate" in given and _share(given["errorRate"]) is None:
         text = f"'errorRate' must be a number from 0 to 1, not '{shown(given['errorRate'])}'"
         found.append(wrong("errorRate", text, "0.01 lets one row in a hundred be bad; it is left out."))

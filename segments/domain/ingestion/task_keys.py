@@ -12,7 +12,7 @@ INT_MAX: Final = 2**31 - 1
 
 @dataclass(frozen=True)
 class Problem:
-    """Something about one key: ``what`` is a sentence without its full stop. ``is_wrong``: the task can not be carried
+    """Something about one key: ``what`` is a sentence without its full stop. ``is_wrong``: the task cannot be carried
     out like this; else the key is unknown or has no effect. ``position``: the character of its value that is wrong,
     from 1, where that is known.
     """
@@ -25,7 +25,7 @@ class Problem:
 
 
 def wrong(key: str, what: str, remedy: str) -> Problem:
-    """One with which the task can not be carried out."""
+    """One with which the task cannot be carried out."""
     return Problem(key, what, remedy, is_wrong=True)
 
 

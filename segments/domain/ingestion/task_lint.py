@@ -50,7 +50,7 @@ class ScheduleAhead:
 
 @dataclass(frozen=True)
 class TaskLint:
-    """``problems``: what is wrong first. ``effective``: sentences about what a run does; empty when it can not run."""
+    """``problems``: what is wrong first. ``effective``: sentences about what a run does; empty when it cannot run."""
 
     problems: tuple[Problem, ...]
     effective: tuple[str, ...]
@@ -110,7 +110,7 @@ def problem_json(problem: Problem) -> dict[str, Any]:
 def _of_the_table(config: TableConfig) -> list[Problem]:
     if config.table.type == OFFLINE:
         return []
-    what = f"Table '{config.table}' is no OFFLINE table, and files are ingested into those only"
+    what = f"Table '{config.table}' is not an OFFLINE table, and files are ingested into those only"
     return [wrong(TASK_TYPE, what, "Add the task to an OFFLINE table.")]
 
 

@@ -30,7 +30,7 @@ def may_hold_config(parts: Sequence[str]) -> bool:
 
 
 def masked_answer(body: bytes) -> bytes:
-    """An answer's JSON, or other text, with its secrets masked; the same bytes when it holds none, or is no text."""
+    """An answer's JSON, or other text, with its secrets masked; the same bytes when it holds none, or is not text."""
     try:
         text = body.decode()
     except ValueError:
@@ -55,7 +55,7 @@ def kept_body(parts: Sequence[str], body: bytes, stored: Callable[[str, str], An
     except (ValueError, RecursionError) as error:
         if parts[0] in OF_FILES:
             return body
-        text = f"The body holds '{MASK}', which may stand for a secret, but is no JSON in which it could be put."
+        text = f"The body holds '{MASK}', which may stand for a secret, but is not JSON in which it could be put."
         raise InvalidInput(text, remedy="Correct the JSON, or give the secret itself.") from error
     if not has_mask(found):
         return body

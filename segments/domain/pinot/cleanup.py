@@ -1,7 +1,7 @@
 """What a Pinot controller deletes on its own, and when: at a start with forceCleanup, at a revert, in its own retention
 pass.
 
-We can not prevent it, only see it coming: refuse what would destroy what somebody pinned, and say until when a
+We cannot prevent it, only see it coming: refuse what would destroy what somebody pinned, and say until when a
 rollback is possible. That is so in all versions up to 1.5.1.
 """
 
@@ -97,7 +97,7 @@ def warnings(entry: Entry, config: TableConfig, version: PinotVersion | None) ->
         kept_ms = (rollback_until_ms(entry, config, version) or 0) - entry.timestamp_ms
         when = f"{kept_ms / 3_600_000:g} h after the switch" if kept_ms > 0 else "when its next retention pass runs"
         pin = " A pin holds us back, not Pinot." if entry.is_pinned else ""
-        notes.append(f"Pinot's own retention deletes the old side {when}; this can not be prevented from here.{pin}")
+        notes.append(f"Pinot's own retention deletes the old side {when}; this cannot be prevented from here.{pin}")
         if config.is_refresh:
             notes.append(
                 "The next push with forceCleanup that replaces exactly this entry's new side deletes the old "

@@ -129,7 +129,7 @@ def task_of(name: str, state: str, body: Any) -> MinionTask:
 
 
 def task_of_states(name: str, state: str, states: Any, note: str) -> MinionTask:
-    """From GET /tasks/subtask/{name}/state, where the details can not be had: ``note`` says why."""
+    """From GET /tasks/subtask/{name}/state, where the details cannot be had: ``note`` says why."""
     known = {str(k): str(v) for k, v in states.items()} if isinstance(states, dict) else {}
     subtasks = tuple(SubTask(sub, its) for sub, its in sorted(known.items(), key=lambda item: _in_order(item[0])))
     counted = [s.state for s in subtasks]

@@ -96,7 +96,7 @@ def check_path(path: str) -> list[str]:
     is_odd = any(p in ("", ".", "..") or p.startswith("..;") or not p.isprintable() or "\\" in p for p in parts)
     if not parts or is_odd or len(path) > _LONGEST:
         raise InvalidInput(
-            f"'/{path[:200]}' is no path of Pinot's REST API.", remedy="Leave out '.', '..' and empty parts."
+            f"'/{path[:200]}' is not a path of Pinot's REST API.", remedy="Leave out '.', '..' and empty parts."
         )
     if parts[0] in _PROTOCOL:
         raise Forbidden(

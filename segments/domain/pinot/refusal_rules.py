@@ -384,7 +384,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "rebalance-unreadable",
         r"reference chain: \S*RebalanceResult",
         StateConflict,
-        "This controller can not write what it found with its version of Java: run Pinot 0.11.0 with Java 11.",
+        "This controller cannot write what it found with its version of Java: run Pinot 0.11.0 with Java 11.",
     ),
     # -- rights
     _rule(

@@ -2,7 +2,7 @@
 
 Facts were read from the controllers of 0.11.0, 1.2.0 and 1.5.1 and tried on running ones. Between a version that is
 known to lack something and one that is known to have it nothing is claimed: the cluster is asked, and says so itself
-when it can not.
+when it cannot.
 """
 
 from __future__ import annotations
@@ -134,13 +134,13 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
     Capability(
         REPLACE, "Start, end and revert of replacements", PinotVersion(0, 6), _0_10, "has no replacement protocol"
     ),
-    Capability(PAUSE, "Pause and resume of a table", _0_10, _0_11, "can not pause the consumption of a table"),
+    Capability(PAUSE, "Pause and resume of a table", _0_10, _0_11, "cannot pause the consumption of a table"),
     Capability(
         FORCE_COMMIT,
         "Force commit of consuming segments",
         _0_10,
         _0_11,
-        "can not be asked to commit consuming segments",
+        "cannot be asked to commit consuming segments",
     ),
     Capability(
         FORCE_COMMIT_STATUS,
@@ -200,7 +200,7 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
         "Deleting the newest segments of partitions",
         _1_2,
         _1_5,
-        "can not delete segments from a sequence number on",
+        "cannot delete segments from a sequence number on",
         "We choose the segments and delete them by name.",
     ),
     Capability(
@@ -331,7 +331,7 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
         "Stopping a rebalance",
         _0_11,
         _1_2,
-        "can not stop a rebalance",
+        "cannot stop a rebalance",
         "It ends when all segments are where they should be, or when its controller restarts.",
     ),
     Capability(
@@ -354,7 +354,7 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
         "Committing consuming segments before a rebalance moves them",
         _1_2,
         _1_5,
-        "can not commit consuming segments before a rebalance",
+        "cannot commit consuming segments before a rebalance",
         "Force a commit of them first.",
     ),
     Capability(
@@ -362,7 +362,7 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
         "Restoring deleted segments",
         _HEAD,
         None,
-        "can not bring deleted segments back",
+        "cannot bring deleted segments back",
         "We can where a copy was kept when they were deleted through us.",
     ),
 )

@@ -116,7 +116,7 @@ def check_login(kind: str, properties: Mapping[str, str]) -> None:
     allowed = {*_READ[kind], *_OF_LOGINS[kind]}
     for key, value in properties.items():
         if key not in allowed or not isinstance(value, str) or not value:
-            raise InvalidInput(f"'{key}' is no property of a login to {kind}.", remedy=_known(allowed))
+            raise InvalidInput(f"'{key}' is not a property of a login to {kind}.", remedy=_known(allowed))
         _check_form(key, value)
 
 
@@ -129,7 +129,7 @@ def _kind(name: str) -> str | None:
     kind = _CLASSES.get(name.strip().rpartition(".")[2]) if name.strip() else None
     if name.strip() and kind is None:
         raise InvalidInput(
-            f"'{_CLASS}' {name[:200]!r} is no file system that is known here.",
+            f"'{_CLASS}' {name[:200]!r} is not a file system that is known here.",
             remedy=f"Use one of {', '.join(_CLASSES)}.",
             field=_CLASS,
         )
@@ -140,13 +140,13 @@ def _check_property(kind: str | None, key: str, value: str) -> None:
     path = f"{_PROPERTY}{key}"
     if key in _REFUSED:
         raise InvalidInput(
-            f"'{path}' can not stand in the config of a table: {_REFUSED[key]}.",
+            f"'{path}' cannot stand in the config of a table: {_REFUSED[key]}.",
             remedy=f"Have the administrator keep a login with it, and name that with '{_PROPERTY}{LOGIN}'.",
             field=path,
         )
     known = {p for k in ([kind] if kind else _READ) for p in (*_READ[k], *_WITHOUT_EFFECT[k])}
     if key not in known:
-        raise InvalidInput(f"'{path}' is no property of this file system.", remedy=_known(known), field=path)
+        raise InvalidInput(f"'{path}' is not a property of this file system.", remedy=_known(known), field=path)
     _check_form(key, value)
 
 

@@ -18,16 +18,17 @@ def parse_pattern(text: str) -> UserRegex:
     """A pattern to match against a whole path. Raises InvalidInput naming the pattern."""
     kind, colon, body = text.partition(":")
     if not colon or kind.lower() not in ("glob", "regex"):
-        raise InvalidInput(f"'{text[:200]}' is no file name pattern.", remedy=_REMEDY)
+        raise InvalidInput(f"'{text[:200]}' is not a file name pattern.", remedy=_REMEDY)
     if len(body) > MAX_LENGTH // 4:
         raise InvalidInput(
-            f"'{text[:40]}...' is no file name pattern: it is longer than {MAX_LENGTH // 4} characters.", remedy=_REMEDY
+            f"'{text[:40]}...' is not a file name pattern: it is longer than {MAX_LENGTH // 4} characters.",
+            remedy=_REMEDY,
         )
     try:
         return user_regex(body if kind.lower() == "regex" else _glob_to_regex(body), dot_is_all=True)
     except InvalidInput as error:
         raise InvalidInput(
-            f"'{text}' is no file name pattern: {error.message}", remedy=error.remedy or _REMEDY
+            f"'{text}' is not a file name pattern: {error.message}", remedy=error.remedy or _REMEDY
         ) from error
 
 
@@ -60,7 +61,7 @@ def _glob_to_regex(glob: str) -> str:
             case "," if in_group:
                 out.append("|")
             case "{":
-                raise InvalidInput("Groups can not be nested.")
+                raise InvalidInput("Groups cannot be nested.")
             case "\\":
                 if at == len(glob):
                     raise InvalidInput("Nothing follows the last backslash.")
@@ -93,7 +94,7 @@ def _items(body: str) -> Iterator[str]:
         if last < first:
             raise InvalidInput(f"The range {first}-{last} goes backwards.")
         if "/" in (first, last):
-            raise InvalidInput("'/' can not stand in a class.")
+            raise InvalidInput("'/' cannot stand in a class.")
         if first < "/" < last:
             yield f"{_escaped(first)}-.0-{_escaped(last)}"
         else:

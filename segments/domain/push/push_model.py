@@ -12,7 +12,7 @@ import msgspec
 
 from segments.domain.formats.json_model import Flag, Model, Text, Whole
 
-#: Keys that a push here can not honour, and why.
+#: Keys that a push here cannot honour, and why.
 REFUSED: Final = {
     "tlsSpec": "files go to the deep store directly, no HTTP connection is made",
     "pushJobSpec.segmentUriPrefix": "segments are served from the deep store",

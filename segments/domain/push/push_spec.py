@@ -148,7 +148,9 @@ def _check_keys(body: Mapping[Any, Any], model: type[msgspec.Struct], below: str
     for key, value in body.items():
         path = f"{below}{key}"
         if key not in known:
-            raise InvalidInput(f"'{path}' is no key of an ingestion job specification.", remedy=_near(path), field=path)
+            raise InvalidInput(
+                f"'{path}' is not a key of an ingestion job specification.", remedy=_near(path), field=path
+            )
         if path in REFUSED and value is not None:
             raise InvalidInput(f"'{path}' is not supported: {REFUSED[path]}.", remedy="Remove it.", field=path)
         inner = known[key]
@@ -199,7 +201,7 @@ def _input_dir(job: JobSpec) -> str:
         return str(parse_folder_uri(text))
     parts = urlsplit(text)
     if parts.scheme not in ("", "file") or parts.netloc:
-        raise _bad("inputDirURI", f"'{text}' is no local folder", "Give a path or a file:// URL.")
+        raise _bad("inputDirURI", f"'{text}' is not a local folder", "Give a path or a file:// URL.")
     return unquote(parts.path) if parts.scheme else text
 
 

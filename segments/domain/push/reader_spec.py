@@ -95,7 +95,7 @@ def _other(name: str, configs: Mapping[str, Any]) -> ReaderSpec:
     for key in configs:
         if key not in known:
             what = f"Known are {', '.join(known)}." if known else "It has none."
-            raise _bad(shown(key), f"is no setting of the {name} reader", what)
+            raise _bad(shown(key), f"is not a setting of the {name} reader", what)
     encoding = configs.get("encoding")
     return ReaderSpec(
         name,
@@ -112,7 +112,9 @@ def _encoding(given: str) -> str:
     except (LookupError, UnicodeError, ValueError):
         is_text = False
     if not is_text or found.name in ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "utf-7"):
-        raise _bad("encoding", f"'{shown(given)}' is no encoding", "Use one such as utf-8, utf-16, iso-8859-1, cp1252.")
+        raise _bad(
+            "encoding", f"'{shown(given)}' is not an encoding", "Use one such as utf-8, utf-16, iso-8859-1, cp1252."
+        )
     return found.name
 
 
@@ -122,7 +124,7 @@ def _csv(configs: Mapping[str, Any]) -> ReaderSpec:
         if key in _UNSUPPORTED and value is not None:
             raise _bad(key, "is not supported", "Remove it.")
         if key not in (*known, *_UNSUPPORTED):
-            raise _bad(key, "is no setting of the CSV reader", f"Known are {', '.join(known)}.")
+            raise _bad(key, "is not a setting of the CSV reader", f"Known are {', '.join(known)}.")
     given = read_model(CsvConfigs, dict(configs), "the job specification", below=_BELOW)
     preset = (given.file_format or "default").lower()
     if preset not in _PRESETS:

@@ -114,5 +114,5 @@ def _is_azure(account: str) -> bool:
 
 def _bad(text: str, why: str, instead: str) -> InvalidInput:
     return InvalidInput(
-        f"'{text[:200]}' is no address of a folder: {why}.", remedy=f"Write {instead}.", field="inputDirURI"
+        f"'{text[:200]}' is not an address of a folder: {why}.", remedy=f"Write {instead}.", field="inputDirURI"
     )

@@ -67,7 +67,7 @@ def catch_up_s(messages: int | None, rate: float | None) -> float | None:
 
 def lost_unread(before: int | None, waited: int | None, still_there: int | None) -> int | None:
     """Messages that were gone before they were read, in all. ``before``: known of earlier samples; ``waited`` at the
-    sample before, of which ``still_there`` are left. None: some, but they can not be counted.
+    sample before, of which ``still_there`` are left. None: some, but they cannot be counted.
     """
     if before is None or waited is None or still_there is None:
         return None
@@ -76,7 +76,7 @@ def lost_unread(before: int | None, waited: int | None, still_there: int | None)
 
 @dataclass(frozen=True)
 class Unread:
-    """What waits in one partition. ``messages``: None when they can not be counted. ``since_ms``: when the first was
+    """What waits in one partition. ``messages``: None when they cannot be counted. ``since_ms``: when the first was
     stored; ``expires_ms``: when it goes (both None: not known, or nothing waits). ``is_exact``: by a rule of the
     stream, not an estimate; ``keeps_ms``: how long it keeps messages. ``lost``: those that went unread; None: some.
     """

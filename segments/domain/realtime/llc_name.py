@@ -63,7 +63,7 @@ def parse_llc_name(text: str) -> LLCName:
     found = _NAME.fullmatch(text)
     if found is None:
         raise InvalidInput(
-            f"'{text}' is no name of a consuming segment.", remedy="An example: table__0__12__20260801T1000Z."
+            f"'{text}' is not a name of a consuming segment.", remedy="An example: table__0__12__20260801T1000Z."
         )
     try:
         created_ms = _time_ms(found["time"])
@@ -101,7 +101,7 @@ def check_llc_table(raw: str) -> str:
     """The raw table name, or InvalidInput when names of its consuming segments could not be read back."""
     if not raw or "__" in raw or raw.endswith("_"):
         raise InvalidInput(
-            f"Table '{raw}' can not have consuming segments.",
+            f"Table '{raw}' cannot have consuming segments.",
             remedy="A realtime table's name holds no '__' and does not end in '_'.",
         )
     return raw

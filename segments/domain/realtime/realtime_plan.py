@@ -202,8 +202,8 @@ def _row(blueprint: Blueprint, partition: int) -> dict[str, str]:
 
 
 def _row_limit(blueprint: Blueprint, case: Case) -> int:
-    """That of a segment begun again is not above what the one before came to: it may have been lowered because more can
-    not be built.
+    """That of a segment begun again is not above what the one before came to: it may have been lowered because more
+    cannot be built.
     """
     flush = blueprint.flush_of(case.partition)
     if case.latest is None or not case.latest.is_committed:

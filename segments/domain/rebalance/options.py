@@ -48,7 +48,7 @@ class Options:
         return self.min_available if self.min_available >= 0 else max(replicas + self.min_available, 0)
 
     def check(self, replicas: int) -> None:
-        """Raises InvalidInput for what can not be kept with so many replicas, or is not offered at all."""
+        """Raises InvalidInput for what cannot be kept with so many replicas, or is not offered at all."""
         if self.min_available is not None and self.min_available > replicas:
             raise InvalidInput(
                 f"'minAvailableReplicas' is {self.min_available}, but segments have {replicas} replicas.",
@@ -60,7 +60,7 @@ class Options:
             raise InvalidInput("'externalViewStabilizationTimeoutInMs' must be above 0.")
 
     def refuse_pinot_only(self) -> None:
-        """Raises InvalidInput for parameters that the embedded cluster can not follow."""
+        """Raises InvalidInput for parameters that the embedded cluster cannot follow."""
         for name, value in self.other.items():
             if name in _PINOT_ONLY and value.strip().lower() == "true":
                 raise InvalidInput(

@@ -90,7 +90,7 @@ def _of_whole(placement: Placement, segment: str, row: Row) -> tuple[str, ...]:
     target, states = _of_partition(placement, segment), set(row.values())
     if OFFLINE in states and len(states) > 1 and set(target) != set(row):
         raise StateConflict(
-            f"Segment '{segment}' is switched off on some of its servers, so its partition can not move whole.",
+            f"Segment '{segment}' is switched off on some of its servers, so its partition cannot move whole.",
             remedy="Repair the table's consumption, then rebalance.",
         )
     return target

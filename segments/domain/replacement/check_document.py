@@ -41,8 +41,8 @@ _Parse = Callable[["_Item"], Check]
 
 
 def checks_of(config: TableConfig) -> CheckPlan:
-    """The checks of a table; an empty plan when it has none. Raises InvalidInput for a document that can
-    not be read.
+    """The checks of a table; an empty plan when it has none. Raises InvalidInput for a document that cannot
+    be read.
     """
     text = config.custom.get(CHECKS)
     if text is None or text == "":
@@ -100,7 +100,7 @@ def check_columns(plan: CheckPlan, config: TableConfig, schema: Schema) -> None:
                     )
                 _column(check, column, schema)
                 if schema.by_name[column].kind != "DATE_TIME":
-                    raise _bad(check.name, f"names '{column}', which is no date-time column")
+                    raise _bad(check.name, f"names '{column}', which is not a date-time column")
 
 
 def to_document(plan_text: str | None) -> dict[str, Any]:
@@ -170,7 +170,7 @@ class _Item:
         if found is None:
             raise self.bad(
                 key,
-                f"is no moment: {value!r}",
+                f"is not a moment: {value!r}",
                 "Write 2024-01-31, 2024-01-31T12:00:00Z, now-30d or epoch milliseconds.",
             )
         return found
@@ -271,7 +271,7 @@ def _sql(item: _Item) -> Check:
     condition = parse_expectation(expect)
     if condition is None:
         raise item.bad(
-            "expect", f"is no condition: {expect!r}", "Write for example = 0, >= 0.5, != 'x' or between 1 and 5."
+            "expect", f"is not a condition: {expect!r}", "Write for example = 0, >= 0.5, != 'x' or between 1 and 5."
         )
     return SampleSql(item.name("sql"), item.level(), sql, condition)
 

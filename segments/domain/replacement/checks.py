@@ -51,7 +51,7 @@ class Expectation:
     operands: tuple[float | str, ...]
 
     def holds(self, value: Any) -> bool:
-        """Whether the value satisfies it. What can not be compared, null and NaN satisfy nothing."""
+        """Whether the value satisfies it. What cannot be compared, null and NaN satisfy nothing."""
         pairs = [(_comparable(value, operand), operand) for operand in self.operands]
         if any(found is None for found, _ in pairs):
             return False

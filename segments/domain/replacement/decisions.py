@@ -46,7 +46,7 @@ def check_request(segments_from: Sequence[str], segments_to: Sequence[str]) -> N
     """Lists must name allowed segments, none twice, none on both sides, and not both be empty. Raises InvalidInput."""
     if not segments_from and not segments_to:
         raise InvalidInput(
-            "'segmentsFrom' and 'segmentsTo' can not both be empty.",
+            "'segmentsFrom' and 'segmentsTo' cannot both be empty.",
             remedy="Name what is replaced, what replaces it, or both.",
         )
     for name, listed in (("segmentsFrom", segments_from), ("segmentsTo", segments_to)):
@@ -58,7 +58,7 @@ def check_request(segments_from: Sequence[str], segments_to: Sequence[str]) -> N
     both = sorted(set(segments_from) & set(segments_to))
     if both:
         raise InvalidInput(
-            f"{_listing(both)} can not be replaced by the same name.", remedy="Give new segments new names."
+            f"{_listing(both)} cannot be replaced by the same name.", remedy="Give new segments new names."
         )
 
 
@@ -124,7 +124,7 @@ def end(
         return Decision(lineage, entry, changed=False)
     if entry.state is State.REVERTED:
         raise StateConflict(
-            f"Lineage entry '{entry_id}' is REVERTED and can not be ended.", remedy="Start a new one.", entry=entry_id
+            f"Lineage entry '{entry_id}' is REVERTED and cannot be ended.", remedy="Start a new one.", entry=entry_id
         )
     final = _narrowed(entry, segments_to)
     _check_present(entry, final, ideal)
@@ -177,7 +177,7 @@ def revert(
 def revert_blockers(
     lineage: Lineage, entry: Entry, ideal: Mapping[str, bool]
 ) -> list[StateConflict | PreconditionFailed]:
-    """Why this entry can not be reverted now, apart from its state; empty when it can (rule `newest-link-first`)."""
+    """Why this entry cannot be reverted now, apart from its state; empty when it can (rule `newest-link-first`)."""
     found: list[StateConflict | PreconditionFailed] = []
     new = set(entry.segments_to)
     later = [
@@ -193,7 +193,7 @@ def revert_blockers(
             )
         )
     if entry.state is State.COMPLETED:
-        begin = f"Lineage entry '{entry.id}' can not be reverted: "
+        begin = f"Lineage entry '{entry.id}' cannot be reverted: "
         if deleted := [s for s in entry.segments_from if s not in ideal]:
             remedy = "Restore the old segments, or push the old data again."
             text = f"{begin}{_listing(deleted)} of the old side is deleted."

@@ -89,7 +89,7 @@ class EndJob:
 
 
 def from_record(record: ZNRecord) -> EndJob:
-    """The job in a znode. RecordCorrupt when it can not be read."""
+    """The job in a znode. RecordCorrupt when it cannot be read."""
     found = record.simple
     try:
         return EndJob(
@@ -112,5 +112,5 @@ def from_record(record: ZNRecord) -> EndJob:
         )
     except (KeyError, ValueError) as error:
         raise RecordCorrupt(
-            f"Job '{record.id}' can not be read: {error}.", remedy="Remove the znode below /PINOTADMIN/JOBS."
+            f"Job '{record.id}' cannot be read: {error}.", remedy="Remove the znode below /PINOTADMIN/JOBS."
         ) from error

@@ -165,7 +165,7 @@ def empty(table: str) -> Lineage:
 
 
 def from_record(record: ZNRecord) -> Lineage:
-    """Parse a znode. RecordCorrupt for an entry that can not be read: it is never dropped silently (rule
+    """Parse a znode. RecordCorrupt for an entry that cannot be read: it is never dropped silently (rule
     `corrupt-is-not-missing`).
     """
     entries = {}
@@ -179,7 +179,7 @@ def from_record(record: ZNRecord) -> Lineage:
             state, stamp = State(items[2]), int(items[3])
         except ValueError as error:
             raise RecordCorrupt(
-                f"Lineage entry '{entry_id}' of table '{record.id}' can not be read: {error}.", entry=entry_id
+                f"Lineage entry '{entry_id}' of table '{record.id}' cannot be read: {error}.", entry=entry_id
             ) from error
         notes = record.maps.get(_NOTES_PREFIX + entry_id, {})
         entries[entry_id] = Entry(

@@ -62,7 +62,7 @@ def replacement_settings(config: TableConfig) -> ReplacementSettings:
 
 
 def settings_or_default(config: TableConfig) -> ReplacementSettings:
-    """As ``replacement_settings``; values that can not be read count as not set (a foreign program may have written
+    """As ``replacement_settings``; values that cannot be read count as not set (a foreign program may have written
     them).
     """
     try:

@@ -22,7 +22,7 @@ _SHOWN = 5
 class RollbackPlan:
     """``steps``: entries to revert, newest first, the requested one last. ``after``: the lineage then.
 
-    ``delete``: segments that nobody can see then and that go; pinned ones stay. ``blockers``: why it can not be done;
+    ``delete``: segments that nobody can see then and that go; pinned ones stay. ``blockers``: why it cannot be done;
     empty: it can.
     """
 

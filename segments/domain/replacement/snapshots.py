@@ -38,7 +38,7 @@ def find_snapshot(lineage: Lineage, name: str, ideal: Collection[str]) -> Snapsh
     entry = lineage.entry(entry_id)
     if side and side not in _SIDES:
         raise InvalidInput(
-            f"'{side}' is no side of a lineage entry.", remedy="Use ENTRY, ENTRY:from, ENTRY:to or current."
+            f"'{side}' is not a side of a lineage entry.", remedy="Use ENTRY, ENTRY:from, ENTRY:to or current."
         )
     if side:
         wanted: Collection[str] = entry.segments_from if side == "from" else entry.segments_to

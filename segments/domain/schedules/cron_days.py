@@ -76,7 +76,7 @@ def days_of_week(part: Part) -> DaysOfWeek:
     for entry in entries:
         for mark in "L#":
             if mark in entry.text and len(entries) > 1:
-                raise entry.wrong(f"'{mark}' can not stand in a list of days")
+                raise entry.wrong(f"'{mark}' cannot stand in a list of days")
     if "#" in part.text:
         return _nth(part)
     if part.text.endswith("L"):

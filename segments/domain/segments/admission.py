@@ -81,7 +81,7 @@ def check_existing(
     if old is None:
         if wanted.refresh_only:
             raise Gone(
-                f"Segment '{segment}' of table '{table}' does not exist, so it can not be refreshed.",
+                f"Segment '{segment}' of table '{table}' does not exist, so it cannot be refreshed.",
                 remedy="Upload it first.",
             )
         return
@@ -114,7 +114,7 @@ def check_comes_from_stream(config: TableConfig, segment: UploadedSegment) -> No
     """Where a primary key has one row, a row's place in its stream decides. Raises InvalidInput."""
     if is_keyed(config):
         raise InvalidInput(
-            f"Segment '{segment.name}' can not be added to upsert or dedup table '{config.table}': its rows have no "
+            f"Segment '{segment.name}' cannot be added to upsert or dedup table '{config.table}': its rows have no "
             "place among those of the stream.",
             remedy="Send the rows to the stream; a segment that came from it can be uploaded again under its name.",
         )
@@ -192,7 +192,7 @@ def check_fence(lineage: Lineage, entry_id: str | None, segments: Iterable[str])
     entry = lineage.entry(entry_id)
     if entry.state is not State.IN_PROGRESS:
         raise StateConflict(
-            f"Lineage entry '{entry_id}' of table '{lineage.table}' is {entry.state}, so its segments can not be "
+            f"Lineage entry '{entry_id}' of table '{lineage.table}' is {entry.state}, so its segments cannot be "
             "uploaded any more.",
             remedy="Start a new replacement.",
             entry=entry_id,

@@ -99,7 +99,7 @@ def from_json(data: bytes) -> ArchivedSegment:
             replaced_by=body.get("replacedBy"),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RecordCorrupt(f"The record of a deleted segment can not be read: {error}.") from error
+        raise RecordCorrupt(f"The record of a deleted segment cannot be read: {error}.") from error
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def is_replaced_by(old: SegmentMetadata, crc: int) -> bool:
 def name_refusal(
     segment: str, table: str, ideal: Mapping[str, object], obstacles: Mapping[str, Obstacle]
 ) -> Outcome | None:
-    """Why this name can not come back now, None when it can: it exists again, or one of the ``obstacles``
+    """Why this name cannot come back now, None when it can: it exists again, or one of the ``obstacles``
     (``ReturnRule``) is its own.
     """
     if segment in ideal:
@@ -144,7 +144,7 @@ def name_refusal(
     if segment not in obstacles:
         return None
     why, remedy = obstacles[segment].explained()
-    return refused(segment, f"Segment '{segment}' can not be restored: {why}.", remedy)
+    return refused(segment, f"Segment '{segment}' cannot be restored: {why}.", remedy)
 
 
 _IN_ITS_PLACE: Final = (

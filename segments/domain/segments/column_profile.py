@@ -1,6 +1,6 @@
 """What the columns of many segments hold, added up from what each segment says of itself: range and number of values.
 
-Cardinalities of segments can not be added up to one number: the truth lies between the largest of them and their sum.
+Cardinalities of segments cannot be added up to one number: the truth lies between the largest of them and their sum.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _order(stored_type: str) -> Callable[[str], Any]:
 
 
 def _number(text: str) -> tuple[int, Decimal]:
-    """Sorts numbers, the infinities at both ends, and what is no number after all of them."""
+    """Sorts numbers, the infinities at both ends, and what is not a number after all of them."""
     try:
         value = Decimal(text)
     except InvalidOperation:

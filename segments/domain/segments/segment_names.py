@@ -81,7 +81,7 @@ def make_rule(
     if start_ms is not None and name in _WITHOUT_POSTFIX:
         raise _bad(
             "type",
-            f"'{name}' gives every push the same names, which a consistent push can not use",
+            f"'{name}' gives every push the same names, which a consistent push cannot use",
             "Use simple or normalizedDate.",
         )
     if name == "fixed" and not configs.get("segment.name"):
@@ -112,7 +112,9 @@ def names_without_rows(rule: NameRule, parts: Sequence[tuple[int, str]]) -> list
 
 
 def segment_name(rule: NameRule, facts: Facts) -> str:
-    """The name. Raises InvalidInput when the generator needs what is not there, or the result is no allowed name."""
+    """The name. Raises InvalidInput when the generator needs what is not there, or the result is not an
+    allowed name.
+    """
     makers = {
         "simple": _simple,
         "normalizedDate": _normalized,
@@ -181,7 +183,7 @@ def _path_pattern(configs: Mapping[str, str]) -> UserRegex:
         return user_regex(configs["file.path.pattern"])
     except InvalidInput as error:
         raise _bad(
-            "configs", f"holds a 'file.path.pattern' that can not be used: {error.message}", error.remedy
+            "configs", f"holds a 'file.path.pattern' that cannot be used: {error.message}", error.remedy
         ) from error
 
 

@@ -57,7 +57,7 @@ def is_path(path: str) -> bool:
 
 
 def encode(name: str) -> str:
-    """A name as one part of a path (URL-encoded; '.' and '..' can not pass)."""
+    """A name as one part of a path (URL-encoded; '.' and '..' cannot pass)."""
     encoded = quote(name, safe="")
     return encoded.replace(".", "%2E") if set(encoded) <= {"."} else encoded
 

@@ -62,9 +62,9 @@ def parse_modifier(text: str | None) -> CustomMapModifier | None:
         body = parse_json(text, what="The custom map modifier")
         mode, changes = body["mapModifyMode"], body.get("map") or {}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidInput("The custom map modifier can not be read.", remedy=remedy) from error
+        raise InvalidInput("The custom map modifier cannot be read.", remedy=remedy) from error
     if mode not in _MODES or not isinstance(changes, dict):
-        raise InvalidInput(f"'{mode}' is no custom map modification.", remedy=remedy)
+        raise InvalidInput(f"'{mode}' is not a custom map modification.", remedy=remedy)
     return CustomMapModifier(mode, {str(k): str(v) for k, v in changes.items()})
 
 

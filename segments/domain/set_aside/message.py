@@ -6,7 +6,7 @@ from typing import Final
 
 from segments.domain.formats.json_model import Model
 
-#: Bytes of a message that are kept; a longer one is cut and can not be replayed.
+#: Bytes of a message that are kept; a longer one is cut and cannot be replayed.
 LARGEST_PAYLOAD: Final = 16 << 10
 #: Digits of the largest number in an offset.
 _DIGITS: Final = 20

@@ -1,4 +1,4 @@
-"""What of a message's payload is shown: secrets are masked, and bytes that are no text are not shown at all."""
+"""What of a message's payload is shown: secrets are masked, and bytes that are not text are not shown at all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 from segments.domain.tables.secret_masks import mask, parsed_document, without_secrets
 from segments.secret_texts import MASK, is_secret_key, mask_text
 
-#: A key of JSON and what begins its value, also where the whole is no JSON.
+#: A key of JSON and what begins its value, also where the whole is not JSON.
 _KEY: Final = re.compile(r'"([^"\\\r\n]{1,100})"[ \t]{0,20}:[ \t]{0,20}')
 #: The end of a value that is a text, and of any other.
 _TEXT_END: Final = re.compile(r'(?<!\\)"')
@@ -19,7 +19,7 @@ _PLAIN_END: Final = re.compile(r"[,}\]\r\n]")
 
 @dataclass(frozen=True)
 class Shown:
-    """``text`` is None for bytes that are no text; ``is_masked``: there is more than is shown."""
+    """``text`` is None for bytes that are not text; ``is_masked``: there is more than is shown."""
 
     text: str | None
     is_masked: bool
@@ -53,7 +53,7 @@ def _masked(text: str) -> str:
 
 
 def _without_values(text: str) -> str:
-    """A text that is no JSON as a whole, without the values behind keys of JSON that name secrets; one step for each
+    """A text that is not JSON as a whole, without the values behind keys of JSON that name secrets; one step for each
     character.
     """
     parts, at = [], 0

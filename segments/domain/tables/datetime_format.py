@@ -85,7 +85,7 @@ def parse_format(text: str) -> DateTimeFormat:
             return _simple(text, pattern, "UTC")
         case ["SIMPLE_DATE_FORMAT", pattern, zone]:
             return _simple(text, pattern, zone)
-    raise InvalidInput(f"'{text}' is no date-time format.", remedy=_REMEDY)
+    raise InvalidInput(f"'{text}' is not a date-time format.", remedy=_REMEDY)
 
 
 def check_granularity(text: object) -> None:
@@ -96,7 +96,7 @@ def check_granularity(text: object) -> None:
     known = [p for p in parts if p in MILLIS]
     sizes = [p for p in parts if whole_number(p)]
     if len(parts) > 2 or len(known) != 1 or len(known) + len(sizes) != len(parts):
-        raise InvalidInput(f"'{text}' is no granularity.", remedy="Use for example 1:DAYS.")
+        raise InvalidInput(f"'{text}' is not a granularity.", remedy="Use for example 1:DAYS.")
 
 
 def java_to_strptime(pattern: str, *, to_write: bool = False) -> str:
@@ -133,13 +133,13 @@ def _colon_parts(text: str) -> list[str]:
         head, mark, zone = pattern.rstrip().removesuffix(")").rpartition("tz(")
         is_zoned = bool(mark and zone) and ")" not in zone and pattern.rstrip().endswith(")")
         return [kind, head.rstrip(), zone] if is_zoned else [kind, pattern]
-    raise InvalidInput(f"'{text}' is no date-time format.", remedy=_REMEDY)
+    raise InvalidInput(f"'{text}' is not a date-time format.", remedy=_REMEDY)
 
 
 def _epoch(text: str, unit: str, size: str) -> DateTimeFormat:
     number = whole_number(size)
     if unit not in MILLIS or not number or number >= 2**31:
-        raise InvalidInput(f"'{text}' is no date-time format.", remedy=_REMEDY)
+        raise InvalidInput(f"'{text}' is not a date-time format.", remedy=_REMEDY)
     return DateTimeFormat("EPOCH", unit, number)
 
 

@@ -156,7 +156,7 @@ def _kept_object(given: Mapping[str, Any], before: _Before, path: Path, scope: _
 
 
 def _plain(value: Any) -> dict[str, Any]:
-    """Entries of an object that are no objects or lists."""
+    """Entries of an object that are not objects or lists."""
     return {k: v for k, v in value.items() if not isinstance(v, dict | list)} if isinstance(value, Mapping) else {}
 
 

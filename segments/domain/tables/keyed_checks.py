@@ -44,12 +44,12 @@ def check_keyed(config: TableConfig, schema: Schema) -> None:
 
 
 def check_unchanged(before: TableConfig, after: TableConfig) -> None:
-    """Which row of a key counts can not change under rows that are there. InvalidInput naming what did."""
+    """Which row of a key counts cannot change under rows that are there. InvalidInput naming what did."""
     old, new = _fixed(before), _fixed(after)
     changed = [key for key in old if old[key] != new[key]]
     if changed:
         raise InvalidInput(
-            f"{', '.join(changed)} of table '{after.table}' can not change: its rows were made by the old setting.",
+            f"{', '.join(changed)} of table '{after.table}' cannot change: its rows were made by the old setting.",
             remedy="Create another table with the new setting.",
         )
 
@@ -217,7 +217,7 @@ def _check_not_here(config: TableConfig, section: str) -> None:
     given = config.body.get(section) or {}
     for key, reason in REFUSED[section].items():
         if given.get(key) not in (None, "", False, "false", []):
-            raise InvalidInput(f"'{section}.{key}' can not be honoured: {reason}.", remedy="Leave it out.")
+            raise InvalidInput(f"'{section}.{key}' cannot be honoured: {reason}.", remedy="Leave it out.")
 
 
 def _check_consistency(upsert: UpsertConfig) -> None:
@@ -225,7 +225,7 @@ def _check_consistency(upsert: UpsertConfig) -> None:
         upsert.drop_out_of_order_record or upsert.out_of_order_record_column is not None
     ):
         raise InvalidInput(
-            f"Out-of-order records can not be dropped or marked when consistencyMode is {upsert.consistency_mode}."
+            f"Out-of-order records cannot be dropped or marked when consistencyMode is {upsert.consistency_mode}."
         )
 
 

@@ -22,8 +22,8 @@ HONOURED: Final[Mapping[str, frozenset[str]]] = {
     DEDUP: frozenset({"dedupEnabled", "dedupTimeColumn", "metadataTTL"}),
 }  # fmt: skip
 
-_CLASS: Final = "it names a Java class, which servers of this cluster can not load"
-#: Keys that would change rows and can not be honoured.
+_CLASS: Final = "it names a Java class, which servers of this cluster cannot load"
+#: Keys that would change rows and cannot be honoured.
 REFUSED: Final[Mapping[str, Mapping[str, str]]] = {
     UPSERT: {
         "metadataManagerClass": _CLASS,

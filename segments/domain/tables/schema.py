@@ -172,10 +172,10 @@ def _parse_field(spec: FieldModel, kind: FieldKind, key: str, raw: dict[str, Any
     single = spec.single_value_field is None or bool(spec.single_value_field)
     if kind == "METRIC" and (data_type not in METRIC_TYPES or not single):
         raise InvalidInput(
-            f"Metric '{name}' can not be {'multi-valued' if not single else data_type}.", remedy="Make it a dimension."
+            f"Metric '{name}' cannot be {'multi-valued' if not single else data_type}.", remedy="Make it a dimension."
         )
     if data_type == "JSON" and not single:
-        raise InvalidInput(f"JSON column '{name}' can not be multi-valued.")
+        raise InvalidInput(f"JSON column '{name}' cannot be multi-valued.")
     if kind == "DATE_TIME":
         _check_datetime(spec, name, data_type)
     length = DEFAULT_MAX_LENGTH if spec.max_length is None else int(spec.max_length)

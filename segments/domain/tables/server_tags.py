@@ -48,7 +48,7 @@ def check_tags(config: TableConfig) -> None:
                 f"'{path}' is for REALTIME tables, '{config.table}' is none.", remedy="Set tenants.server.", field=path
             )
         if not tag.endswith(_SUFFIXES):
-            text = f"'{path}' of table '{config.table}' is '{shown(tag)}', which is no tag of servers."
+            text = f"'{path}' of table '{config.table}' is '{shown(tag)}', which is not a tag of servers."
             raise InvalidInput(text, remedy="Name a whole tag, which ends in _REALTIME or _OFFLINE.", field=path)
 
 

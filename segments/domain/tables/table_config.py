@@ -250,7 +250,7 @@ def check_against_schema(config: TableConfig, schema: Schema) -> None:
     column = config.time_column
     if column is not None and (column not in schema.by_name or schema.by_name[column].kind != "DATE_TIME"):
         raise InvalidInput(
-            f"Time column '{column}' of table '{config.table}' is no date-time column of schema '{schema.name}'.",
+            f"Time column '{column}' of table '{config.table}' is not a date-time column of schema '{schema.name}'.",
             remedy="Add it to dateTimeFieldSpecs or change segmentsConfig.timeColumnName.",
         )
     for name in sorted(config.no_dictionary_columns - set(schema.by_name)):
@@ -266,7 +266,7 @@ def from_record(record: ZNRecord) -> TableConfig:
                 body[flag] = body[flag].lower() == "true"
         return parse_table_config({**body, "tableName": record.id})
     except (ValueError, InvalidInput) as error:
-        raise RecordCorrupt(f"Table config '{record.id}' can not be read: {error}") from error
+        raise RecordCorrupt(f"Table config '{record.id}' cannot be read: {error}") from error
 
 
 def _check_values(config: TableConfig) -> None:

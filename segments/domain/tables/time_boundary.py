@@ -78,7 +78,7 @@ def time_boundary(config: TableConfig, schema: Schema, end_times_ms: Iterable[in
 
 
 def _offset_ms(config: TableConfig, form: DateTimeFormat) -> int:
-    """A column in days can not distinguish hours, so it keeps the day."""
+    """A column in days cannot distinguish hours, so it keeps the day."""
     frequency = config.batch.segment_ingestion_frequency or config.segments.segment_push_frequency or ""
     return HOUR_MS if frequency.lower() == "hourly" and form.unit != "DAYS" else DAY_MS
 

@@ -202,7 +202,7 @@ def rollback_deadline_ms(
 def check_retention(text: str | None) -> None:
     """Raise InvalidInput unless ``text`` is None or a period such as ``3d``, ``12h`` or ``0d``."""
     if text is not None and parse_period(text) is None:
-        raise InvalidInput(f"'{text}' is no retention.", remedy="Use for example 7d, 12h or 0d.")
+        raise InvalidInput(f"'{text}' is not a retention.", remedy="Use for example 7d, 12h or 0d.")
 
 
 def deleted_kept_ms(own: str | None, cluster_days: int) -> int:

@@ -29,7 +29,7 @@ NO_PROPERTIES: Final = RunProperties()
 
 
 def parse_run_properties(task: str, given: Mapping[str, str]) -> RunProperties:
-    """InvalidInput for a property that the task does not have, and for a value that is no flag."""
+    """InvalidInput for a property that the task does not have, and for a value that is not a flag."""
     known = (REPAIR_ORDERED, SEGMENT_LEVEL) if task == _VALIDATION else ()
     for key in given:
         if key == OFFSETS and task == _VALIDATION:

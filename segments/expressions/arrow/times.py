@@ -60,7 +60,7 @@ def to_datetime(millis: Values, pattern: Values, zone: Values | None = None) -> 
         return pc.strftime(pc.assume_timezone(seconds, "UTC").cast(pa.timestamp("s", wanted.zone)), directives)
     except pa.ArrowInvalid as error:
         raise InvalidInput(
-            f"'toDateTime' can not use the time zone '{wanted.zone}'.", remedy="Use an IANA name such as UTC."
+            f"'toDateTime' cannot use the time zone '{wanted.zone}'.", remedy="Use an IANA name such as UTC."
         ) from error
 
 
@@ -96,5 +96,5 @@ def date_trunc(unit: Values, millis: Values) -> Values:
 def _size(values: Values) -> int:
     size = constant(values, "size")
     if not isinstance(size, int) or size < 1:
-        raise InvalidInput(f"A bucket of {size!r} is no positive number.")
+        raise InvalidInput(f"A bucket of {size!r} is not a positive number.")
     return size

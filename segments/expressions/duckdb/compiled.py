@@ -87,7 +87,7 @@ def quote(text: str) -> str:
 
 def parse_number(text: str) -> int | float:
     """``12`` -> int, ``1.5`` and ``1e5`` -> float. Raises QueryRejected for what does not fit 64 bits or
-    is no number.
+    is not a number.
     """
     try:
         value: int | float = int(text)
@@ -95,7 +95,7 @@ def parse_number(text: str) -> int | float:
         try:
             return float(text)
         except ValueError as error:
-            raise QueryRejected(f"'{text}' is no number.", error_code=SQL_PARSING) from error
+            raise QueryRejected(f"'{text}' is not a number.", error_code=SQL_PARSING) from error
     return value if -(2**63) <= value < 2**63 else float(value)
 
 
@@ -108,9 +108,9 @@ def parse_timestamp(text: str) -> int:
         if found is None:
             raise ValueError(text)
         parts = [int(p or 0) for p in found.groups()[:6]]
-        moment = datetime(*parts[:3], *parts[3:], tzinfo=UTC)  # type: ignore[misc,arg-type]  # six ints, which mypy can not count
+        moment = datetime(*parts[:3], *parts[3:], tzinfo=UTC)  # type: ignore[misc,arg-type]  # six ints, which mypy cannot count
     except ValueError as error:
-        raise QueryRejected(f"'{text}' is no timestamp.", remedy="Write 'yyyy-MM-dd HH:mm:ss.SSS'.") from error
+        raise QueryRejected(f"'{text}' is not a timestamp.", remedy="Write 'yyyy-MM-dd HH:mm:ss.SSS'.") from error
     return int(moment.timestamp()) * 1000 + int((found[7] or "0").ljust(3, "0")[:3])
 
 
@@ -122,7 +122,7 @@ def coerce(constant: Expr, kind: str) -> Expr:
         value = _converted(constant.value, kind)
     except (ValueError, OverflowError) as error:
         raise QueryRejected(
-            f"{constant.name} can not be read as {kind}.", remedy=f"Compare with a value of type {kind}."
+            f"{constant.name} cannot be read as {kind}.", remedy=f"Compare with a value of type {kind}."
         ) from error
     if kind in ("INT", "LONG") and isinstance(value, float):
         return literal(value).named(constant.name)
@@ -133,7 +133,7 @@ def coerce(constant: Expr, kind: str) -> Expr:
 def as_double(expr: Expr) -> str:
     """The expression as DuckDB DOUBLE; raises QueryRejected for types without numbers."""
     if expr.mv:
-        raise QueryRejected(f"Multi-value column '{expr.name}' can not be used as one number.")
+        raise QueryRejected(f"Multi-value column '{expr.name}' cannot be used as one number.")
     if expr.type == "DOUBLE":
         return expr.sql
     if expr.constant and isinstance(expr.value, str):
@@ -144,7 +144,7 @@ def as_double(expr: Expr) -> str:
         return f"CAST(CAST({expr.sql} AS INTEGER) AS DOUBLE)"
     if expr.type == "STRING":
         return f"CAST({expr.sql} AS DOUBLE)"
-    raise QueryRejected(f"'{expr.name}' of type {expr.type} is no number.")
+    raise QueryRejected(f"'{expr.name}' of type {expr.type} is not a number.")
 
 
 def as_long(expr: Expr) -> str:
@@ -157,7 +157,7 @@ def as_long(expr: Expr) -> str:
 def as_text(expr: Expr) -> str:
     """The expression as DuckDB VARCHAR, written as Pinot writes it."""
     if expr.mv:
-        raise QueryRejected(f"Multi-value column '{expr.name}' can not be used as one text.")
+        raise QueryRejected(f"Multi-value column '{expr.name}' cannot be used as one text.")
     if expr.type == "TIMESTAMP":
         return (
             rf"regexp_replace(strftime(epoch_ms({expr.sql}), '%Y-%m-%d %H:%M:%S.%g'), '(\.\d(?:\d?[1-9])?)0*$', '\1')"

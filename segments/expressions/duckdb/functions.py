@@ -165,7 +165,7 @@ def array_number(function: str, kind: str | None) -> Build:
 
     def build(args: Sequence[Expr]) -> Expr:
         if not args[0].mv:
-            raise QueryRejected(f"'{args[0].name}' is no multi-value column.")
+            raise QueryRejected(f"'{args[0].name}' is not a multi-value column.")
         return Expr(
             f"CAST({function}({args[0].sql}) AS {'INTEGER' if kind == 'INT' else 'DOUBLE'})", kind or "DOUBLE", ""
         )
@@ -176,7 +176,7 @@ def array_number(function: str, kind: str | None) -> Build:
 def array_extreme(function: str, args: Sequence[Expr]) -> Expr:
     """The least or greatest value of a multi-value column."""
     if not args[0].mv:
-        raise QueryRejected(f"'{args[0].name}' is no multi-value column.")
+        raise QueryRejected(f"'{args[0].name}' is not a multi-value column.")
     return Expr(f"{function}({args[0].sql})", args[0].type, "")
 
 

@@ -26,11 +26,11 @@ def now(_: Sequence[Expr], millis: int) -> Expr:
 
 
 def ago(args: Sequence[Expr], now: int) -> Expr:
-    """``ago('PT1H')``: that long before now, in milliseconds. Raises QueryRejected for what is no ISO duration."""
+    """``ago('PT1H')``: that long before now, in milliseconds. Raises QueryRejected for what is not an ISO duration."""
     text = constant_text(args, 0, "", "The duration of ago()")
     found = _DURATION.match(text)
     if found is None or not any(found.groups()[1:]):
-        raise QueryRejected(f"'{text}' is no ISO-8601 duration.", remedy="Write for example P1D or PT1H30M.")
+        raise QueryRejected(f"'{text}' is not an ISO-8601 duration.", remedy="Write for example P1D or PT1H30M.")
     days, hours, minutes, seconds = (int(p or 0) for p in found.groups()[1:5])
     millis = ((days * 24 + hours) * 60 + minutes) * 60_000 + seconds * 1000 + int((found[6] or "0").ljust(3, "0"))
     return literal(now + millis if found[1] else now - millis, "LONG")

@@ -73,7 +73,7 @@ def opened(url: str, access: StoreAccess) -> tuple[pafs.FileSystem, str]:
         file_system, root = pafs.FileSystem.from_uri(whole)
     except Exception as error:
         raise InvalidInput(
-            f"Deep store '{mask_text(url)}' can not be opened: {_without(access, mask_text(str(error)))}.",
+            f"Deep store '{mask_text(url)}' cannot be opened: {_without(access, mask_text(str(error)))}.",
             remedy="Check DEEP_STORE_URL, DEEP_STORE_ENDPOINT and DEEP_STORE_REGION.",
         ) from error
     return file_system, root

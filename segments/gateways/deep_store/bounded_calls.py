@@ -1,7 +1,7 @@
 """Calls into a file system that may never return: each runs in a thread of its own, and the caller goes on when its
 time is up.
 
-What hangs can not be ended from within a process. Its thread is left behind; whatever a caller would have done next is
+What hangs cannot be ended from within a process. Its thread is left behind; whatever a caller would have done next is
 not done. While a call hangs, others are answered at once with Unavailable, until the file system answers a question
 again.
 """

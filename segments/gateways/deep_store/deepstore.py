@@ -212,5 +212,5 @@ class DeepStore:
     def _full(self, path: str) -> str:
         parts = path.split("/")
         if ".." in parts or path.startswith("/"):
-            raise InvalidInput(f"'{path}' is no path below the deep store.")
+            raise InvalidInput(f"'{path}' is not a path below the deep store.")
         return f"{self._root.rstrip('/')}/{path}"

@@ -19,7 +19,7 @@ REMEDY: Final = "Start the installation with a deep store (DEEP_STORE_URL, or up
 
 
 def open_deep_store(url: str, timeout_s: float = CALL_S, access: StoreAccess | None = None) -> DeepStore:
-    """The deep store of this address; ``none``: there is none. InvalidInput for one that can not be opened."""
+    """The deep store of this address; ``none``: there is none. InvalidInput for one that cannot be opened."""
     return NoDeepStore() if is_none(url) else DeepStore(url, timeout_s, access)
 
 
@@ -101,7 +101,7 @@ class NoDeepStore(DeepStore):
 
 
 def _refuse() -> NoReturn:
-    raise StateConflict("This installation has no deep store: files of segments can not be kept.", remedy=REMEDY)
+    raise StateConflict("This installation has no deep store: files of segments cannot be kept.", remedy=REMEDY)
 
 
 def _not_found(path: str) -> NotFound:

@@ -21,7 +21,7 @@ class LocalFiles:
     def folder(self, given: str) -> str:
         """The folder, symbolic links resolved; a relative one is searched for below each root.
 
-        Raises Forbidden listing the roots when it is outside all of them, NotFound when it is no folder.
+        Raises Forbidden listing the roots when it is outside all of them, NotFound when it is not a folder.
         """
         tried = [Path(given)] if os.path.isabs(given) else [r / given for r in self._roots]
         inside = [p for p in (t.resolve() for t in tried) if self._is_inside(p)]
@@ -34,13 +34,13 @@ class LocalFiles:
             )
         found = next((p for p in inside if p.is_dir()), None)
         if found is None:
-            raise NotFound(f"'inputDirURI' {inside[0]} is no folder.", remedy="Check the path.", field="inputDirURI")
+            raise NotFound(f"'inputDirURI' {inside[0]} is not a folder.", remedy="Check the path.", field="inputDirURI")
         return str(found)
 
     def walk(self, folder: str, *, recursive: bool) -> Iterator[InputFile]:
         """Files below a folder. Hidden ones and links that lead outside the roots are left out.
 
-        Raises InvalidInput for a folder that can not be listed: files that are only out of sight must not count as
+        Raises InvalidInput for a folder that cannot be listed: files that are only out of sight must not count as
         deleted.
         """
         for place, folders, names in os.walk(folder, onerror=_raise_unlisted):
@@ -82,7 +82,7 @@ def _raise_unlisted(error: OSError) -> None:
     if isinstance(error, FileNotFoundError):  # deleted since its name was read
         return
     raise InvalidInput(
-        f"Folder '{error.filename}' can not be listed: {error.strerror}.",
+        f"Folder '{error.filename}' cannot be listed: {error.strerror}.",
         remedy="Check its permissions.",
         field="inputDirURI",
     ) from error
@@ -90,6 +90,6 @@ def _raise_unlisted(error: OSError) -> None:
 
 def _moved_out(path: str) -> Forbidden:
     return Forbidden(
-        f"Input file '{path}' is no plain file below the folders that may be read.",
+        f"Input file '{path}' is not a plain file below the folders that may be read.",
         remedy="Copy the file itself below one of them.",
     )

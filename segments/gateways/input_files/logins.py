@@ -33,7 +33,7 @@ class Login:
 
 def find_login(path: str, name: str, scheme: str, table: str) -> Login:
     """The login of this name. The refusal is the same for one that is not there, for another scheme, or for other
-    tables: InvalidInput. Raises Unavailable when the file can not be read.
+    tables: InvalidInput. Raises Unavailable when the file cannot be read.
     """
     kind, login = _logins(path).get(name, ("", None))
     is_for_table = login is not None and any(fnmatch.fnmatchcase(table, pattern) for pattern in login.tables)
@@ -82,7 +82,7 @@ def _logins(path: str) -> dict[str, tuple[str, Login]]:
         return _read(path, found.st_mtime_ns, found.st_size)
     except OSError as error:
         raise Unavailable(
-            f"The file of {_CONFIGURED} can not be read: {error.strerror}.", remedy="Check the setting."
+            f"The file of {_CONFIGURED} cannot be read: {error.strerror}.", remedy="Check the setting."
         ) from error
 
 

@@ -35,7 +35,7 @@ class RemoteFiles:
     """Files in the bucket (or host) of ``uri``, below ``roots``; unless it ``is_closed``, anywhere in it."""
 
     def __init__(self, uri: StoreUri, roots: Sequence[str], login: Mapping[str, str], *, is_closed: bool) -> None:
-        """Raises InvalidInput when the file system can not be opened."""
+        """Raises InvalidInput when the file system cannot be opened."""
         self._bucket, self._roots = uri.below(""), [parse_folder_uri(root) for root in roots]
         self._is_closed = is_closed
         self._store = open_store(uri, login)
@@ -50,7 +50,9 @@ class RemoteFiles:
         self._check_inside(uri)
         if self._info(uri).type != pafs.FileType.Directory:
             raise NotFound(
-                f"'inputDirURI' {uri} is no folder, or holds nothing.", remedy="Check the address.", field="inputDirURI"
+                f"'inputDirURI' {uri} is not a folder, or holds nothing.",
+                remedy="Check the address.",
+                field="inputDirURI",
             )
         return str(uri)
 
@@ -171,7 +173,7 @@ def explained(path: str, error: Exception, what: str = "Input file") -> PinotAdm
             f"{what} '{path}' is refused by its store: {text}.",
             remedy="Check the login (input.fs.prop.*, or that of the installation) and its rights on the bucket.",
         )
-    return Unavailable(f"{what} '{path}' can not be read: {text}.", remedy="Check the store; this is tried again.")
+    return Unavailable(f"{what} '{path}' cannot be read: {text}.", remedy="Check the store; this is tried again.")
 
 
 def _etag(opened: pa.NativeFile) -> str:

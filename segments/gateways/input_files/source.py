@@ -71,7 +71,7 @@ class InputSource:
         """Files below a folder (from ``folder``) that ``choice`` takes, sorted by path, without etags; [] when there
         are none.
 
-        Raises InvalidInput for a pattern that is none or a folder that can not be listed, PayloadTooLarge for too many
+        Raises InvalidInput for a pattern that is none or a folder that cannot be listed, PayloadTooLarge for too many
         files, Unavailable.
         """
         path = _name(folder)
@@ -81,7 +81,7 @@ class InputSource:
         )
 
     def stat(self, path: str) -> InputFile:
-        """A file as it is now. Raises NotFound when it is gone, InvalidInput when it can not be read, Unavailable."""
+        """A file as it is now. Raises NotFound when it is gone, InvalidInput when it cannot be read, Unavailable."""
         files, calls = self._of(path)
         try:
             return calls.run(lambda: files.stat(path), self._timeout_s)
@@ -153,7 +153,7 @@ def _name(given: str) -> str:
     parts = urlsplit(given)
     if parts.netloc:
         raise InvalidInput(
-            f"'{given}' is no local folder.", remedy="Give a path or a file:// URL.", field="inputDirURI"
+            f"'{given}' is not a local folder.", remedy="Give a path or a file:// URL.", field="inputDirURI"
         )
     return unquote(parts.path)
 
@@ -162,5 +162,5 @@ def _unreadable(path: str, error: OSError) -> NotFound | InvalidInput:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return NotFound(f"Input file '{path}' is gone.", remedy="Restore it, or leave it out.")
     return InvalidInput(
-        f"Input file '{path}' can not be read: {error.strerror or error}.", remedy="Check its permissions."
+        f"Input file '{path}' cannot be read: {error.strerror or error}.", remedy="Check its permissions."
     )

@@ -27,7 +27,7 @@ def open_store(uri: StoreUri, login: Mapping[str, str]) -> pafs.FileSystem:
         return opened(uri, login)
     except (OSError, ValueError, TypeError, NotImplementedError, pa.ArrowException) as error:
         raise InvalidInput(
-            f"The file system of '{uri}' can not be opened: {' '.join(str(error).split())[:300]}.",
+            f"The file system of '{uri}' cannot be opened: {' '.join(str(error).split())[:300]}.",
             remedy="Check the address, and for HDFS the Java and Hadoop of this machine.",
         ) from error
 

@@ -2,7 +2,7 @@
 can guess.
 
 ``ROOT/.uploads/.OWNER/.ID/NAME``: hidden folders are never walked into, so that only who knows the exact folder reads
-from it. A file that is still being written has another name, and is no input.
+from it. A file that is still being written has another name, and is not input.
 """
 
 from __future__ import annotations

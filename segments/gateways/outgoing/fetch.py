@@ -86,9 +86,9 @@ def _fetch_below_root(uri: str, target: Path, rules: FetchRules, deadline: float
     except FileNotFoundError as error:
         raise InvalidInput(f"'{uri}' does not exist.", remedy="Check the address.") from error
     except (ValueError, pa.ArrowException) as error:
-        log.warning("%s can not be opened: %s", uri, error)
+        log.warning("%s cannot be opened: %s", uri, error)
         raise InvalidInput(
-            f"'{uri}' can not be opened.", remedy="Check the address. The cause stands in the log."
+            f"'{uri}' cannot be opened.", remedy="Check the address. The cause stands in the log."
         ) from error
     except OSError as error:
         log.warning("%s could not be read: %s", uri, error)
@@ -103,7 +103,7 @@ def _open_local(uri: str, root: str) -> BinaryIO:
     top = Path(os.path.realpath(unquote(urlsplit(root).path)))
     place = Path(os.path.realpath(unquote(urlsplit(uri).path)))
     refusal = InvalidInput(
-        f"'{uri}' is no plain file below an allowed root.", remedy="Copy the file itself below the root."
+        f"'{uri}' is not a plain file below an allowed root.", remedy="Copy the file itself below the root."
     )
     if top not in place.parents:
         raise refusal

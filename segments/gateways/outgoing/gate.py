@@ -69,9 +69,9 @@ def silent(place: Place, rules: Rules, cause: object) -> Unavailable:
     """The error when an allowed place does not do what it should: the same whether it is closed, filtered or
     something else.
     """
-    log.warning("%s %s can not be used: %s", rules.kind.noun, place, cause)
+    log.warning("%s %s cannot be used: %s", rules.kind.noun, place, cause)
     return Unavailable(
-        f"The {rules.kind.noun} at {place.host}:{place.port} can not be reached, or what answers there is none.",
+        f"The {rules.kind.noun} at {place.host}:{place.port} cannot be reached, or what answers there is none.",
         remedy="Check the address. The cause stands in the log of the process that tried.",
     )
 

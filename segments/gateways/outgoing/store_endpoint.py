@@ -14,7 +14,9 @@ def checked_endpoint(given: str, rules: Rules) -> str:
     text = given if "://" in given else f"https://{given}"
     place = parse_url(f"{text.rstrip('/')}/", rules.kind, HTTP)
     if place.path != "/":
-        raise InvalidInput(f"{given[:200]!r} is no endpoint: it has a path.", remedy="Give scheme, host and port only.")
+        raise InvalidInput(
+            f"{given[:200]!r} is not an endpoint: it has a path.", remedy="Give scheme, host and port only."
+        )
     addresses = allowed_addresses(place, rules)
     host = place.host if rules.is_named(place) else str(addresses[0])
     return str(Place(host, place.port, place.scheme))

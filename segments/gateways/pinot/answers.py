@@ -32,7 +32,7 @@ def query_params(params: Mapping[str, Any] | list[tuple[str, str]] | None) -> li
 
 
 def json_value(response: httpx.Response) -> Any:
-    """The JSON of an answer, None for an empty one. ControllerFault (unexpected) for what is no JSON."""
+    """The JSON of an answer, None for an empty one. ControllerFault (unexpected) for what is not JSON."""
     if not response.content.strip():
         return None
     try:
@@ -81,7 +81,7 @@ def raise_for(response: httpx.Response) -> None:
 
 
 def raise_for_status(response: httpx.Response) -> None:
-    """ControllerFault for statuses that say that the controller can not be used, whatever was asked."""
+    """ControllerFault for statuses that say that the controller cannot be used, whatever was asked."""
     status, where = response.status_code, _where(response)
     if status == HTTPStatus.UNAUTHORIZED:
         remedy = "Correct user and secret with 'cluster change', or in the console."
@@ -126,7 +126,7 @@ def fault_of(error: httpx.HTTPError, url: str) -> ControllerFault:
         )
     if isinstance(error, httpx.ConnectTimeout):
         return ControllerFault(
-            DOWN, f"{url} can not be reached.", remedy="Check that it runs and that the network lets us through."
+            DOWN, f"{url} cannot be reached.", remedy="Check that it runs and that the network lets us through."
         )
     if isinstance(error, httpx.TimeoutException):
         return ControllerFault(

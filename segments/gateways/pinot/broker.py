@@ -34,7 +34,7 @@ class PinotSqlBroker(SqlBroker, Protocol):
     """A broker of a real Pinot."""
 
     def rebuild_routing(self, table: str) -> bool:
-        """Have it read the lineage of a typed table again; False where only the controller is known, which can not do
+        """Have it read the lineage of a typed table again; False where only the controller is known, which cannot do
         it.
         """
 
@@ -70,7 +70,7 @@ class PinotBroker:
     def query(self, sql: str, options: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Pinot's broker response; an answer that is too large is one of its ``exceptions``.
 
-        ControllerFault when nobody answers, PinotRefused for what is no answer of a broker.
+        ControllerFault when nobody answers, PinotRefused for what is not an answer of a broker.
         """
         body: dict[str, Any] = {"sql": sql}
         if options:

@@ -63,7 +63,7 @@ class Breaker:
             if circuit.is_open and 0 < circuit.retry_at_ms - now <= _LONGEST_S * 1000:
                 since = datetime.fromtimestamp(circuit.since_ms / 1000, UTC)
                 text = (
-                    f"The controller of cluster '{self._name}' can not be used since {since:%Y-%m-%d %H:%M:%S} UTC: "
+                    f"The controller of cluster '{self._name}' cannot be used since {since:%Y-%m-%d %H:%M:%S} UTC: "
                     f"{circuit.error}"
                 )
                 raise ControllerFault(circuit.state, text, remedy=circuit.remedy, since_ms=circuit.since_ms)
@@ -78,7 +78,7 @@ class Breaker:
                 self._circuit = Circuit(UP, self._clock())
 
     def failed(self, fault: ControllerFault) -> None:
-        """It can not be used, and why."""
+        """It cannot be used, and why."""
         with self._lock:
             self._open(fault)
 

@@ -22,7 +22,7 @@ def open_client(
     connection: Connection, *, keep_alive: bool, transport: httpx.BaseTransport | None = None
 ) -> httpx.Client:
     """A client for all addresses. ``keep_alive`` False: each request on a connection of its own, so that none is lost
-    on one that the other side has just closed. ControllerFault when a TLS file or the secret can not be used.
+    on one that the other side has just closed. ControllerFault when a TLS file or the secret cannot be used.
     ``transport`` is there for tests.
     """
     return httpx.Client(
@@ -69,6 +69,6 @@ def tls_context(tls: Tls) -> ssl.SSLContext:
         if tls.cert:
             context.load_cert_chain(tls.cert, tls.key or None)
     except (ssl.SSLError, OSError) as error:
-        text = f"The TLS files of the cluster can not be used: {error}."
+        text = f"The TLS files of the cluster cannot be used: {error}."
         raise ControllerFault(UNTRUSTED, text, remedy="They must be PEM, the key without a passphrase.") from error
     return context

@@ -37,7 +37,7 @@ class Connection:
     name: str
     urls: tuple[str, ...]
     cluster: str = ""
-    #: False for a broker, which can not be asked which cluster it belongs to.
+    #: False for a broker, which cannot be asked which cluster it belongs to.
     is_controller: bool = True
     #: Called when a client is opened, and again after they were refused. May raise ControllerFault.
     credentials: Callable[[], Credentials] = Credentials

@@ -27,7 +27,7 @@ class PinotController(Protocol):
 
     Paths begin with ``/`` and are already quoted. Every call raises ``PinotRefused`` when Pinot says no (any 4xx but
     401, and 500), and ``ControllerFault`` (Unavailable: down, refused, untrusted, unexpected, wrong-cluster) when
-    nothing was done because it can not be used.
+    nothing was done because it cannot be used.
     """
 
     @property
@@ -38,7 +38,7 @@ class PinotController(Protocol):
         """The JSON of an answer (None for an empty one). Repeated over all addresses before it fails."""
 
     def text(self, path: str, params: Params | None = None, *, timeout: float | None = None) -> str:
-        """The text of an answer, for the few paths that are no JSON."""
+        """The text of an answer, for the few paths that are not JSON."""
 
     def read(
         self, method: str, path: str, params: Params | None = None, body: Any = None, *, timeout: float | None = None

@@ -222,7 +222,7 @@ class HttpPinotController:
         return None, last
 
     def _usable(self, response: httpx.Response) -> httpx.Response:
-        """The answer, unless its status says that the controller can not be used: then its connection is given back."""
+        """The answer, unless its status says that the controller cannot be used: then its connection is given back."""
         try:
             raise_for_status(response)
         except ControllerFault:

@@ -1,4 +1,4 @@
-"""What can go wrong when a Pinot controller is asked: it refuses, or it can not be used at all; never a stack trace."""
+"""What can go wrong when a Pinot controller is asked: it refuses, or it cannot be used at all; never a stack trace."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from segments.errors import PinotAdminError, Unavailable
 
-#: States of a controller; the same words as ``Cluster.State``. It can not be used in those below the first two.
+#: States of a controller; the same words as ``Cluster.State``. It cannot be used in those below the first two.
 UNKNOWN: Final = "unknown"
 UP: Final = "up"
 DOWN: Final = "down"
@@ -39,7 +39,7 @@ class PinotRefused(PinotAdminError):
 
 
 class ControllerFault(Unavailable):
-    """The controller can not be used now; nothing was changed. ``state`` is one of the words of this module."""
+    """The controller cannot be used now; nothing was changed. ``state`` is one of the words of this module."""
 
     def __init__(self, state: str, message: str, *, remedy: str = "", **data: Any) -> None:
         super().__init__(message, remedy=remedy, state=state, **data)

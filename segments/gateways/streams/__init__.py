@@ -38,7 +38,7 @@ def check_stream(config: StreamConfig, access: StreamAccess) -> None:
 
 
 def open_stream(config: StreamConfig, access: StreamAccess | None = None) -> Stream:
-    """The stream of a config; connects when first used. Raises InvalidInput for settings that can not work or are not
+    """The stream of a config; connects when first used. Raises InvalidInput for settings that cannot work or are not
     allowed.
     """
     known = access or StreamAccess()
@@ -53,4 +53,4 @@ def open_stream(config: StreamConfig, access: StreamAccess | None = None) -> Str
         from segments.gateways.streams.redis import RedisStream
 
         return RedisStream(config, known)
-    raise InvalidInput(f"Stream type '{config.type}' can not be opened.", remedy="Use kafka or redis.")
+    raise InvalidInput(f"Stream type '{config.type}' cannot be opened.", remedy="Use kafka or redis.")

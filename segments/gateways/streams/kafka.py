@@ -299,9 +299,9 @@ def _failures_named(config: StreamConfig, known: Callable[[Any], Any] | None = N
             text = KafkaError(code).str()
         else:
             raise unreachable(config.topic, cause) from error
-        log.warning("Kafka topic %s can not be read: %s", config.topic, cause)
+        log.warning("Kafka topic %s cannot be read: %s", config.topic, cause)
         raise Unavailable(
-            f"Kafka topic '{config.topic}' can not be read: {text}.",
+            f"Kafka topic '{config.topic}' cannot be read: {text}.",
             remedy="Check the topic's name and the login.",
             topic=config.topic,
         ) from error

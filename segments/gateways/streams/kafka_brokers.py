@@ -105,9 +105,9 @@ def unreachable(topic: str, cause: object) -> Unavailable:
     """The error for brokers that do not do what they should, whether closed, filtered or something else; the log has
     the cause.
     """
-    log.warning("Kafka topic %s can not be read: %s", topic, cause)
+    log.warning("Kafka topic %s cannot be read: %s", topic, cause)
     return Unavailable(
-        f"Kafka topic '{topic}' can not be read: its brokers can not be reached, or are none.",
+        f"Kafka topic '{topic}' cannot be read: its brokers cannot be reached, or are none.",
         remedy="Check the brokers and security.protocol. The cause stands in the log of the process that tried.",
         topic=topic,
     )

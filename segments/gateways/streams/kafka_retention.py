@@ -26,7 +26,7 @@ def topic_retention(client: Any, topic: str, timeout_s: float) -> Retention:
     try:
         answer = client.describe_configs([resource], request_timeout=timeout_s)[resource].result(timeout_s)
     except (KafkaException, TimeoutError) as error:
-        log.info("The settings of Kafka topic %s can not be read: %s", topic, error)
+        log.info("The settings of Kafka topic %s cannot be read: %s", topic, error)
         return unknown("its Kafka does not report the topic's settings to the table's login")
     return retention_of({name: str(entry.value) for name, entry in answer.items()})
 

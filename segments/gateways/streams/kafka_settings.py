@@ -21,7 +21,7 @@ def client_settings(config: StreamConfig, file_roots: Sequence[str] = ()) -> dic
     """Settings of a consumer that gets its offsets from us and never commits any. Files must lie below ``file_roots``.
     Where it connects to is decided by ``KafkaBrokers``.
 
-    Raises InvalidInput for a setting that is not allowed or can not work, also for a config that was stored before it
+    Raises InvalidInput for a setting that is not allowed or cannot work, also for a config that was stored before it
     was checked.
     """
     given = kafka_settings(config)

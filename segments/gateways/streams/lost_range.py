@@ -13,7 +13,7 @@ _PATIENCE_S: Final = 3.0
 
 
 def lost_range(stream: Stream, partition: int, start: Offset, end: Offset) -> tuple[Offset, Offset] | None:
-    """The part of [start, end) that can not be read any more: dropped at its beginning, or behind the stream's end (its
+    """The part of [start, end) that cannot be read any more: dropped at its beginning, or behind the stream's end (its
     topic was made again, say); None when all of it seems to be there. Unavailable when the stream does not answer.
     """
     if start >= end:

@@ -67,7 +67,7 @@ class MemoryBroker:
         """The partitions; Unavailable while ``is_down`` or for an unknown topic."""
         if self.is_down or topic not in self._topics:
             raise Unavailable(
-                f"Topic '{topic}' can not be read: {'the broker is down' if self.is_down else 'no such topic'}."
+                f"Topic '{topic}' cannot be read: {'the broker is down' if self.is_down else 'no such topic'}."
             )
         return self._topics[topic]
 

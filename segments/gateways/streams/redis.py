@@ -37,7 +37,7 @@ _FIRST_ENTRIES: Final = 1_000
 #: The same of a consumer that reads a few messages only.
 _BRIEF_BYTES: Final = 1 << 20
 _BRIEF_ENTRIES: Final = 16
-#: Ids that begin with less are no times.
+#: Ids that begin with less are not times.
 _EARLIEST_MS: Final = 10**12
 #: Entries that are fetched at once to be counted.
 _PAGE: Final = 500
@@ -61,7 +61,7 @@ class RedisStream:
         try:
             self._stated = int(config.option("partitions") or 1)
         except ValueError as error:
-            raise InvalidInput("'stream.redis.partitions' is no whole number.") from error
+            raise InvalidInput("'stream.redis.partitions' is not a whole number.") from error
         self._pool = redis_pool(named, access, min(_LONGEST_WAIT_S, max(0.1, config.connection_timeout_ms / 1_000)))
         if not 1 <= self._stated <= _MOST_PARTITIONS:
             raise InvalidInput(
@@ -122,7 +122,7 @@ class RedisStream:
         if not info.removed:
             return Retention("untrimmed")
         if info.first is None or not _EARLIEST_MS < info.first[0] <= now_ms:
-            return unknown("the ids of the entries are no times" if info.first else "the stream is empty")
+            return unknown("the ids of the entries are not times" if info.first else "the stream is empty")
         return Retention("trimmed", now_ms - info.first[0])
 
     def consumer(self, partition: int, *, is_brief: bool = False) -> RedisConsumer:
@@ -309,10 +309,9 @@ def _reported(config: StreamConfig) -> Iterator[None]:
     try:
         yield
     except (redis.RedisError, OSError, ValueError, TypeError, KeyError, IndexError) as error:
-        log.warning("Redis topic %s can not be read: %s: %s", config.topic, type(error).__name__, error)
+        log.warning("Redis topic %s cannot be read: %s: %s", config.topic, type(error).__name__, error)
         raise Unavailable(
-            f"Redis topic '{config.topic}' can not be read: its Redis can not be reached, refuses the login, or "
-            "is none.",
+            f"Redis topic '{config.topic}' cannot be read: its Redis cannot be reached, refuses the login, or is none.",
             remedy="Check stream.redis.url and the server. The cause stands in the log of the process that tried.",
             topic=config.topic,
         ) from error

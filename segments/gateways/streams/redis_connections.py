@@ -85,7 +85,7 @@ def _read(named: str) -> tuple[Place, SplitResult]:
     parts = split_url(named, Kind.REDIS)
     if parts.scheme not in _SCHEMES or not parts.hostname or parts.query or parts.fragment:
         raise InvalidInput(
-            f"'{_KEY}' is no address that a table may give.",
+            f"'{_KEY}' is not an address that a table may give.",
             remedy="Write it as redis://[user:password@]host:port/number, or rediss:// for TLS, without parameters.",
             field=_KEY,
         )
@@ -96,5 +96,5 @@ def _read(named: str) -> tuple[Place, SplitResult]:
 def _database(parts: SplitResult) -> int:
     text = parts.path.strip("/")
     if text and not (text.isascii() and text.isdigit() and len(text) < 6):
-        raise InvalidInput(f"'{_KEY}' names the database {text[:20]!r}, which is no number.", field=_KEY)
+        raise InvalidInput(f"'{_KEY}' names the database {text[:20]!r}, which is not a number.", field=_KEY)
     return int(text or 0)

@@ -60,10 +60,10 @@ class SchemaRegistry:
                 return str(body["schema"])
             if status == 404 and body.get("error_code") in _UNKNOWN:
                 raise InvalidInput(f"The schema registry {url} has no schema {number}.")
-            log.warning("The schema registry %s answers %s, which is no schema.", url, status)
+            log.warning("The schema registry %s answers %s, which is not a schema.", url, status)
         shown = ", ".join(url for url, _ in self._registries)
         raise Unavailable(
-            f"The schema registry {shown} can not be reached, refuses the login, or is none.",
+            f"The schema registry {shown} cannot be reached, refuses the login, or is none.",
             remedy=f"Check {_URL} of the stream config. The cause stands in the log of the server.",
         )
 

@@ -56,7 +56,7 @@ class Command(BaseCommand):
             endpoints = options["data_dir"] / "endpoints.json"
             remote = _Remote(json.loads(endpoints.read_text())) if endpoints.is_file() else None
         except (OSError, ValueError) as error:
-            raise CommandError(f"'{options['spec']}' can not be read: {error}.") from error
+            raise CommandError(f"'{options['spec']}' cannot be read: {error}.") from error
         try:
             given = text, options["reason"], options["override_checks"], options["overwrite"]
             read_state = remote.start(*given) if remote else _start_here(*given)

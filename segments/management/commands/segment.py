@@ -22,7 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="inspect|verify|rows|convert PATH ...")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Exit status 1 when the segment has faults or can not be read."""
+        """Exit status 1 when the segment has faults or cannot be read."""
         status = main(options["arguments"], "manage.py segment")
         if status:
             sys.exit(status)

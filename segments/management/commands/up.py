@@ -49,7 +49,7 @@ def _input_root(source: str, text: str) -> Path | str:
         except InvalidInput as error:
             raise CommandError(f"{source} {error}") from error
     if not Path(text).is_dir():
-        raise CommandError(f"{source} {Path(text).absolute()} is no folder.")
+        raise CommandError(f"{source} {Path(text).absolute()} is not a folder.")
     return Path(text).absolute()
 
 
@@ -124,7 +124,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run until a signal; exit status 1 and one clear sentence when it can not start."""
+        """Run until a signal; exit status 1 and one clear sentence when it cannot start."""
         host, roots = _text(options["host"], "PINOTADMIN_HOST", "127.0.0.1"), _input_roots(options["input_root"])
         try:
             checked = checked_storage(_storage(options), os.environ)

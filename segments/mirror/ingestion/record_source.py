@@ -33,7 +33,7 @@ class RecordSource:
         return [name for name in self._ctx.store.children(self.prefix) if split_table_name(name)[1] == OFFLINE]
 
     def sessions(self, table: str) -> Sequence[IngestionSession]:
-        """Those on record; none of what is no OFFLINE table."""
+        """Those on record; none of what is not an OFFLINE table."""
         raw, kind = split_table_name(table)
         return session_store.all_sessions(self._ctx, TableName(raw, OFFLINE)) if kind == OFFLINE else []
 

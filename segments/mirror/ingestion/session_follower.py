@@ -62,7 +62,7 @@ class SessionFollower:
         self._written: dict[tuple[int, str], Written] = {}
 
     def run(self) -> None:
-        """Follow until stopped; what can not be read or written now is tried again."""
+        """Follow until stopped; what cannot be read or written now is tried again."""
         watch = self._watch()
         try:
             while watch is not None and not self._is_stopped:
@@ -91,7 +91,7 @@ class SessionFollower:
             try:
                 return self._source.store.watch(self._source.prefix, self._mark)
             except PinotAdminError as error:
-                log.warning("File ingestion sessions of %s can not be followed now: %s", self._cluster, error)
+                log.warning("File ingestion sessions of %s cannot be followed now: %s", self._cluster, error)
                 self._again(set(), is_doubtful=True)
         return None
 
@@ -119,7 +119,7 @@ class SessionFollower:
             close_old_connections()
             return self._all_tables()
         except (PinotAdminError, DatabaseError) as error:
-            log.warning("File ingestion sessions of %s can not be listed now: %s", self._cluster, error)
+            log.warning("File ingestion sessions of %s cannot be listed now: %s", self._cluster, error)
             self._again(set(), is_doubtful=True)
             return set()
 
@@ -133,7 +133,7 @@ class SessionFollower:
             close_old_connections()
             return self._sync(name)
         except (PinotAdminError, DatabaseError) as error:
-            log.warning("File ingestion sessions of %s can not be mirrored now: %s", name, error)
+            log.warning("File ingestion sessions of %s cannot be mirrored now: %s", name, error)
         except Exception:
             log.exception("File ingestion sessions of %s could not be mirrored.", name)
             self._written.clear()

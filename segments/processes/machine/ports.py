@@ -162,7 +162,7 @@ def _web_port(wanted: Wanted, remembered: int | None, chooser: PortChooser, free
 
 
 def busy(
-    what: str, port: int, remedy: str = "End that process; this port can not change, because stored records name it."
+    what: str, port: int, remedy: str = "End that process; this port cannot change, because stored records name it."
 ) -> StateConflict:
     """The error that names the port and, where /proc shows it, the process that listens on it."""
     holder = listener_of(port)

@@ -31,7 +31,7 @@ def write_private_json(path: Path, value: dict[str, Any]) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in ``path``; empty when the file is missing. Raises RecordCorrupt when it is no JSON object."""
+    """The JSON object in ``path``; empty when the file is missing. Raises RecordCorrupt when it is not JSON object."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -39,7 +39,7 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise RecordCorrupt(f"{path} is no valid JSON ({error}).", remedy="Repair it or move it aside.") from error
+        raise RecordCorrupt(f"{path} is not valid JSON ({error}).", remedy="Repair it or move it aside.") from error
     if not isinstance(value, dict):
         raise RecordCorrupt(f"{path} holds no JSON object.", remedy="Repair it or move it aside.")
     return value

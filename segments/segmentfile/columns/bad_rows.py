@@ -46,8 +46,8 @@ def transform_fitting(
 ) -> tuple[pa.Table, dict[str, Mask], BadRows]:
     """As ``transform_table``, of the rows that fit; and those that do not, of whose values at most ``most`` are listed.
 
-    A row that has several bad values is listed with the first that was found. Raises InvalidInput for what is no single
-    row's fault.
+    A row that has several bad values is listed with the first that was found. Raises InvalidInput for what is not a
+    single row's fault.
     """
     bad, cells = np.zeros(table.num_rows, bool), list[BadCell]()
     for _ in range(MOST_FAULTS):

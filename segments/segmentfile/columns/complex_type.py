@@ -102,7 +102,7 @@ class ComplexType:
                 value = row.pop(name)
                 renamed = instead + name[len(prefix) :]
                 if not renamed or row.get(renamed) is not None:
-                    raise ValueError(f"field '{name}' can not be renamed to '{renamed}'")
+                    raise ValueError(f"field '{name}' cannot be renamed to '{renamed}'")
                 row[renamed] = value
         return row
 
@@ -114,7 +114,7 @@ def read_complex_type(config: TableConfig) -> ComplexType | None:
         return None
     for key in given:
         if key not in _KEYS:
-            raise _bad(key, "is no key that is known", f"Known are {', '.join(_KEYS)}.")
+            raise _bad(key, "is not a key that is known", f"Known are {', '.join(_KEYS)}.")
     fields = given.get("fieldsToUnnest") or []
     if not isinstance(fields, list) or not all(isinstance(f, str) for f in fields):
         raise _bad("fieldsToUnnest", "must be a list of names", 'Write it like ["commits"].')
@@ -137,7 +137,7 @@ def complex_type_of_messages(config: TableConfig, data_format: str) -> ComplexTy
     found = read_complex_type(config)
     if found is not None and found.concerns_flat_rows and data_format == "csv":
         raise InvalidInput(
-            f"CSV messages have no nested values: '{_WHERE}' can not be applied to them.",
+            f"CSV messages have no nested values: '{_WHERE}' cannot be applied to them.",
             remedy="Leave fieldsToUnnest and prefixesToRename out.",
             field=_WHERE,
         )

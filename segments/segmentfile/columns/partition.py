@@ -17,7 +17,7 @@ def partition_ids(values: Iterable[str], function: str, partitions: int) -> list
     chosen = _FUNCTIONS.get(function.lower())
     if chosen is None or partitions < 1:
         raise InvalidInput(
-            f"Partition function '{function}' with {partitions} partitions can not be used.",
+            f"Partition function '{function}' with {partitions} partitions cannot be used.",
             remedy="Use Murmur, Murmur3, Fnv, Modulo, HashCode or ByteArray and at least 1 partition.",
         )
     found: set[int] = set()

@@ -26,7 +26,7 @@ class ColumnSettings:
 
 
 def column_settings(spec: FieldSpec, config: TableConfig) -> ColumnSettings:
-    """Read the settings of one column. Raises InvalidInput for a codec that can not be written."""
+    """Read the settings of one column. Raises InvalidInput for a codec that cannot be written."""
     index = config.index
     own = next((f for f in config.field_configs if f.name == spec.name), _NO_FIELD)
     inverted = spec.name in (index.inverted_index_columns or ()) or "INVERTED" in _index_types(own)
@@ -48,7 +48,7 @@ def _codec(spec: FieldSpec, index: IndexConfig, own: FieldConfig) -> int:
         return PASS_THROUGH if spec.kind == "METRIC" else LZ4
     if given.upper() not in CODECS:
         raise InvalidInput(
-            f"Compression codec '{given}' of column '{spec.name}' can not be written.",
+            f"Compression codec '{given}' of column '{spec.name}' cannot be written.",
             remedy=f"Use one of {', '.join(CODECS)}.",
         )
     return CODECS[given.upper()]

@@ -118,7 +118,7 @@ def _fault(field: FieldSpec, reason: str) -> str:
 def _column(table: Any, field: FieldSpec, config: TableConfig, plan: Ingestion, now_ms: int) -> tuple[Any, Mask]:
     if field.data_type == "MAP":
         raise InvalidInput(
-            f"Column '{field.name}' has the type MAP, which can not be built.", remedy="Use JSON instead."
+            f"Column '{field.name}' has the type MAP, which cannot be built.", remedy="Use JSON instead."
         )
     kind = ARROW[field.stored_type]
     default = default_value(field)

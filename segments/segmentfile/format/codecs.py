@@ -55,7 +55,7 @@ def compress(codec: int, data: Any, *, little_endian: bool) -> bytes:
         case 4:
             return struct.pack("<I", len(data)) + bytes(_LZ4.compress(data, asbytes=True))
     if codec != GZIP:
-        raise BadChunk(f"codec {codec} can not be written")
+        raise BadChunk(f"codec {codec} cannot be written")
     return zlib.compress(bytes(data), 6) + struct.pack("<I" if little_endian else ">I", len(data))
 
 

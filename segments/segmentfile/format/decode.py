@@ -111,7 +111,7 @@ def multi_ids(
     if len(data) >= 24 and int.from_bytes(data[:4].tobytes(), "big") == _ENTRY_DICT:
         return _entry_dict(column, data, docs, start, stop)
     total = column.total_entries
-    _need(total >= docs, f"{total} values can not fill {docs} rows")
+    _need(total >= docs, f"{total} values cannot fill {docs} rows")
     head = 4 * -(-docs // docs_per_chunk(docs, total))
     middle = head + (total + 7) // 8
     _need(middle <= len(data), f"{len(data)} bytes are too few for {total} values")

@@ -146,7 +146,7 @@ class _Reader:
         try:
             value = int(text)
         except ValueError as error:
-            raise SegmentCorrupt(f"{METADATA}: '{key}' is no whole number: '{text[:80]}'.") from error
+            raise SegmentCorrupt(f"{METADATA}: '{key}' is not a whole number: '{text[:80]}'.") from error
         if not low <= value <= high:
             raise SegmentCorrupt(f"{METADATA}: '{key}' is {value}, which is outside {low}..{high}.")
         return value
@@ -215,7 +215,7 @@ def read_info(path: Path) -> SegmentInfo:
             created = (path / CREATION_META).read_bytes()
         return parse_info((folder / METADATA).read_bytes(), created)
     except OSError as error:
-        raise SegmentCorrupt(f"'{path.name}' can not be read: {error}.") from error
+        raise SegmentCorrupt(f"'{path.name}' cannot be read: {error}.") from error
 
 
 def _creation(data: bytes) -> tuple[int, int, int | None]:
@@ -296,8 +296,8 @@ def _partitions(reader: _Reader, key: str) -> tuple[int, ...]:
         try:
             first, last = int(low), int(high or low)
         except ValueError as error:
-            raise SegmentCorrupt(f"{METADATA}: '{key}' is no list of partition ids: '{item[:80]}'.") from error
+            raise SegmentCorrupt(f"{METADATA}: '{key}' is not a list of partition ids: '{item[:80]}'.") from error
         if not 0 <= first <= last <= first + _MAX_PARTITIONS - len(found):
-            raise SegmentCorrupt(f"{METADATA}: '{key}' is no list of partition ids: '{item[:80]}'.")
+            raise SegmentCorrupt(f"{METADATA}: '{key}' is not a list of partition ids: '{item[:80]}'.")
         found.extend(range(first, last + 1))
     return tuple(found)

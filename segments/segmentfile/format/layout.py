@@ -79,7 +79,7 @@ class LayoutWriter:
                 self._append(column, index, data)
             elif "/" in file or "\0" in file:
                 raise InvalidInput(
-                    f"Column '{column[:80]}' can not be the name of a file, as the v1 layout needs.", remedy="Use v3."
+                    f"Column '{column[:80]}' cannot be the name of a file, as the v1 layout needs.", remedy="Use v3."
                 )
             else:
                 (self.folder / file).write_bytes(data)

@@ -55,12 +55,12 @@ def format_properties(items: Iterable[tuple[str, Value]], *, blank_after_empty: 
 
 def parse_properties(data: bytes, what: str = "metadata.properties") -> dict[str, Value]:
     """Keys and values; a value with unescaped commas or a repeated key is a list. Raises SegmentCorrupt for bytes that
-    are no UTF-8.
+    are not UTF-8.
     """
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise SegmentCorrupt(f"{what} is no UTF-8 text at offset {error.start}.") from error
+        raise SegmentCorrupt(f"{what} is not UTF-8 text at offset {error.start}.") from error
     found: dict[str, Value] = {}
     for line in _logical_lines(text):
         match = _SEPARATOR.match(line)
@@ -78,7 +78,7 @@ def parse_properties(data: bytes, what: str = "metadata.properties") -> dict[str
 
 
 def to_safe(text: str) -> str | None:
-    """String-safe form of a min, max or default null: commas and outer blanks marked with NUL; None when it can not be
+    """String-safe form of a min, max or default null: commas and outer blanks marked with NUL; None when it cannot be
     stored.
     """
     if any(ord(c) > 0xFFFF or 0xD800 <= ord(c) <= 0xDFFF for c in text):

@@ -216,7 +216,7 @@ def _fixed_lists(offsets: Offsets, data: Bytes, version: int, stored_type: str) 
     width, head = WIDTHS[stored_type], 4 if version <= 4 else 0
     sizes = np.diff(offsets) - head
     counts = sizes // width
-    _need(bool((sizes >= 0).all() and (sizes % width == 0).all()), f"a row is no multiple of {width} bytes")
+    _need(bool((sizes >= 0).all() and (sizes % width == 0).all()), f"a row is not a multiple of {width} bytes")
     if not head:
         return offsets_of(counts), data.view(BIG_ENDIAN[stored_type])
     words = np.ascontiguousarray(data).view(">u4")

@@ -109,7 +109,7 @@ class IndexStore:
                 single_value=column.single_value, raw=column.raw_forward, is_sorted=column.is_sorted
             )
         if "/" in column.name or "\0" in column.name:
-            raise SegmentCorrupt(f"Column name '{column.name[:80]}' can not be the name of a file.")
+            raise SegmentCorrupt(f"Column name '{column.name[:80]}' cannot be the name of a file.")
         path = self._folder / (column.name + (suffix or ""))
         return IndexBytes(path.name, 0, map_file(path)) if suffix and path.is_file() else None
 
@@ -121,11 +121,11 @@ def map_file(path: Path) -> Bytes:
             return np.zeros(0, np.uint8)
         mapped: Any = np.memmap(path, np.uint8, "r")
     except OSError as error:
-        raise SegmentCorrupt(f"{path.name} can not be read: {error.strerror}.") from error
+        raise SegmentCorrupt(f"{path.name} cannot be read: {error.strerror}.") from error
     return np.asarray(mapped)
 
 
 def _number(key: str, value: Value) -> int:
     if isinstance(value, list) or not re.fullmatch(r"\d{1,18}", value):
-        raise SegmentCorrupt(f"{INDEX_MAP}: '{key[:80]}' is no number: {str(value)[:80]!r}.")
+        raise SegmentCorrupt(f"{INDEX_MAP}: '{key[:80]}' is not a number: {str(value)[:80]!r}.")
     return int(value)

@@ -109,7 +109,7 @@ def open_foreign(path: Path, bounds: Bounds) -> Iterator[ForeignTar]:
     try:
         source = path.open("rb")
     except OSError as error:
-        raise SegmentCorrupt(f"{path.name} can not be opened: {error.strerror}.") from error
+        raise SegmentCorrupt(f"{path.name} cannot be opened: {error.strerror}.") from error
     with source:
         head = source.read(_USTAR_AT + 5)
         most = bounds.bytes_for(source.seek(0, io.SEEK_END))
@@ -229,4 +229,4 @@ def _decompressor(source: IO[bytes], head: bytes, name: str) -> tuple[IO[bytes],
         raise SegmentCorrupt(
             f"{name} is a tar without compression, which Pinot refuses.", remedy="Compress it: gzip SEGMENT.tar"
         )
-    raise SegmentCorrupt(f"{name} is no gzip, zstd or LZ4 file.", remedy="Upload the tar.gz of a segment directory.")
+    raise SegmentCorrupt(f"{name} is not a gzip, zstd or LZ4 file.", remedy="Upload the tar.gz of a segment directory.")

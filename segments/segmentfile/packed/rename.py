@@ -19,7 +19,7 @@ _NAME: Final = re.compile(rb"^segment\.name *=.*$", re.MULTILINE)
 def rename_tar(source: Path, name: str, work: Path) -> Path:
     """``work/<name>.tar.gz``: the segment of ``source`` under ``name``, with the CRC that fits. ``work`` must be empty.
 
-    Raises SegmentCorrupt for a tar that is no segment, InvalidInput for a name that none can have.
+    Raises SegmentCorrupt for a tar that is not a segment, InvalidInput for a name that none can have.
     """
     check_segment_name(name)
     unpacked = extract_tar(source, work / "unpacked")

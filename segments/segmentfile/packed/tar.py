@@ -89,7 +89,7 @@ def extract_tar(
 def read_info_from_tar(tar_path: Path) -> SegmentInfo:
     """Describe the segment in a tar, or in a metadata tar of just the two small files, reading no further than needed.
 
-    Raises SegmentCorrupt when there is no ``metadata.properties`` or the tar can not be read.
+    Raises SegmentCorrupt when there is no ``metadata.properties`` or the tar cannot be read.
     """
     found = read_descriptions(tar_path)
     return parse_info(found[METADATA], found.get(CREATION_META, b""))

@@ -1,6 +1,6 @@
 """API tokens: who asks with one, and making, listing and revoking them.
 
-A token is 256 random bits, so its plain SHA-256 is kept: it can not be guessed, and checking it costs one read of the
+A token is 256 random bits, so its plain SHA-256 is kept: it cannot be guessed, and checking it costs one read of the
 database. It never allows more than its owner may at that moment; ``segments.services.access.rights`` decides on both.
 """
 
@@ -150,7 +150,7 @@ def create_token(user: Any, wish: TokenWish, actor: Actor) -> tuple[ApiToken, st
     with_token: ApiToken | None = getattr(user, "token", None)
     if with_token is not None and not wish.scope.is_within(scope_of(with_token)):
         raise Forbidden(
-            "A token can not make one that allows more than itself.",
+            "A token cannot make one that allows more than itself.",
             remedy="Log in with your password to make this one.",
         )
     now = timezone.now()
@@ -214,7 +214,7 @@ def _check(wish: TokenWish) -> None:
         raise InvalidInput(f"A token needs a name of at most {_MOST_NAME} characters.", field="name")
     unknown = sorted(set(wish.scopes) - set(SCOPES))
     if unknown or not wish.scopes:
-        text = f"'{unknown[0]}' is no scope." if unknown else "A token without a scope allows nothing."
+        text = f"'{unknown[0]}' is not a scope." if unknown else "A token without a scope allows nothing."
         raise InvalidInput(text, remedy=f"There are {', '.join(SCOPES)}.", field="scopes")
     for field, value, most in (("cluster", wish.cluster, 64), ("tables", wish.tables, 255)):
         if not value or len(value) > most or " " in value or "," in value or not value.isprintable():
@@ -240,7 +240,7 @@ def _cluster(row: ApiToken) -> str:
 
 
 def _note_use(token: ApiToken, address: str, now: datetime) -> None:
-    """Write when and from where it was used, once a minute. That it can not be written refuses nobody."""
+    """Write when and from where it was used, once a minute. That it cannot be written refuses nobody."""
     if token.last_used_at is not None and now - token.last_used_at < _NOTE_USE_EVERY:
         return
     due: QuerySet[ApiToken] = ApiToken.objects.filter(

@@ -16,7 +16,7 @@ _DEFAULT: Final = "default"
 
 
 def require_query_rights(user: Any, cluster: str, sql: str, options: Mapping[str, str], *, is_foreign: bool) -> None:
-    """Forbidden unless ``user`` may query every table of the statement, or when that can not be decided.
+    """Forbidden unless ``user`` may query every table of the statement, or when that cannot be decided.
 
     ``is_foreign``: a real Pinot answers it. What our own broker would not understand it refuses itself, without reading
     a table.

@@ -107,7 +107,7 @@ def read_grants(user: Any) -> list[tuple[str, str]] | None:
 
 
 def _within(grant: tuple[str, str], scope: TokenScope) -> tuple[str, str] | None:
-    """What of a grant is left to a token; nothing where the two patterns can not be made one."""
+    """What of a grant is left to a token; nothing where the two patterns cannot be made one."""
     cluster, tables = both(grant[0], scope.cluster), both(grant[1], scope.tables)
     return (cluster, tables) if cluster is not None and tables is not None else None
 

@@ -70,6 +70,6 @@ def _database() -> Iterator[None]:
     try:
         yield
     except DatabaseError as error:
-        raise Unavailable("Users and rights can not be read now.", remedy="Check the database.") from error
+        raise Unavailable("Users and rights cannot be read now.", remedy="Check the database.") from error
     finally:
         close_old_connections()

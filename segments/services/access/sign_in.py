@@ -47,7 +47,7 @@ def check_password(name: str, password: str, address: str) -> Any:
     user = user_named(name)
     if user is None or not user.is_active:
         throttle().admit(name, address)
-        get_user_model()().set_password(password)  # takes as long as a check: names can not be found out by time
+        get_user_model()().set_password(password)  # takes as long as a check: names cannot be found out by time
         raise WrongPassword(name if user is not None else "")
 
     def check() -> str | None:
@@ -76,7 +76,7 @@ def who_asks(authorization: str, address: str) -> Any:
     found = parse_basic(credentials)
     if found is None:
         raise NotAuthenticated(
-            "The Authorization header is no HTTP Basic: the base64 of user:password is missing in it."
+            "The Authorization header is not HTTP Basic: the base64 of user:password is missing in it."
         )
     return check_basic(*found, address)
 

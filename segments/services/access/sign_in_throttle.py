@@ -4,7 +4,7 @@ on record.
 Counted are real checks of a password and wrong tokens. Who is signed in by a session, whose credentials are remembered
 by this process or whose token is right never comes here, so nobody who is in is thrown out by somebody else's guessing.
 Attempts from an address that the user signed in from before do not count as attempts from anywhere: an attacker
-elsewhere can not keep a user out there.
+elsewhere cannot keep a user out there.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def read_settings(ctx: Context) -> dict[str, str]:
 def set_settings(ctx: Context, changes: Mapping[str, str], *, actor: Actor) -> None:
     """Set these keys; one that is masked stays as it is.
 
-    InvalidInput when a key is empty, a value is no text, a mask stands for nothing or a mode of
+    InvalidInput when a key is empty, a value is not text, a mask stands for nothing or a mode of
     disaster recovery is none.
     """
     if not changes or not all(isinstance(k, str) and k.strip() and isinstance(v, str) for k, v in changes.items()):

@@ -1,4 +1,4 @@
-"""A Pinot cluster as it is requested, and what can not be: addresses, credentials and files are checked before a row
+"""A Pinot cluster as it is requested, and what cannot be: addresses, credentials and files are checked before a row
 is written.
 """
 
@@ -90,7 +90,7 @@ def row_values(spec: ClusterSpec, known_source: str = "", known_zookeeper: str =
     """
     if not _NAME.match(spec.name):
         raise _bad(
-            "name", f"'{spec.name}' can not be the name of a cluster", "Use letters, digits, '-' and '_', 64 at most."
+            "name", f"'{spec.name}' cannot be the name of a cluster", "Use letters, digits, '-' and '_', 64 at most."
         )
     urls = _controller_urls(spec)
     _check_zookeeper(spec)
@@ -164,7 +164,7 @@ def _zookeeper_source(spec: ClusterSpec, known_source: str) -> str:
     user = spec.zookeeper_user.removeprefix(f"{SASL}:")
     if not user or ":" in user or not user.isprintable():
         remedy = "Give the user alone, or with 'sasl:' before it, and the password separately."
-        raise _bad("zookeeper_user", "The user of a login for ZooKeeper can not hold ':'", remedy)
+        raise _bad("zookeeper_user", "The user of a login for ZooKeeper cannot hold ':'", remedy)
     if not spec.zookeeper:
         raise _bad("zookeeper_user", "A login for ZooKeeper is given, but not where ZooKeeper is", "Give its address.")
     return _source_of("zookeeper_secret", spec.zookeeper_secret, spec.zookeeper_secret_source, known_source)
@@ -199,14 +199,14 @@ def _address(name: str, text: str) -> str:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise _bad(name, f"'{text[:200]}' is no address", "Use http://host:port or https://host:port.") from None
+        raise _bad(name, f"'{text[:200]}' is not an address", "Use http://host:port or https://host:port.") from None
     if parts.username or parts.password or "@" in parts.netloc:
         raise _bad(name, "An address must not hold credentials", "Give user and secret as credentials instead.")
     is_wrong = parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or port == 0
     if is_wrong or len(url) > _LONGEST_URL or not url.isascii() or not url.isprintable() or " " in url:
         raise _bad(
             name,
-            f"'{text[:200]}' is no address of a controller or broker",
+            f"'{text[:200]}' is not an address of a controller or broker",
             "Use http://host:port or https://host:port.",
         )
     return url
@@ -216,13 +216,13 @@ def _check_zookeeper(spec: ClusterSpec) -> None:
     if spec.zookeeper and not _ZOOKEEPER.match(spec.zookeeper.strip()):
         raise _bad(
             "zookeeper",
-            f"'{spec.zookeeper[:200]}' is no address of a ZooKeeper",
+            f"'{spec.zookeeper[:200]}' is not an address of a ZooKeeper",
             "Use host:port,host:port, or with a path: host:port/path; tls:// before it for TLS.",
         )
     named = spec.zookeeper_cluster.strip().strip("/")
     if named and (not _ZNODES.match(named) or not spec.zookeeper or named in (".", "..")):
         remedy = "Give the cluster's name as it is below ZooKeeper's root, and the address of ZooKeeper."
-        raise _bad("zookeeper_cluster", f"'{named[:200]}' can not be a cluster in ZooKeeper", remedy)
+        raise _bad("zookeeper_cluster", f"'{named[:200]}' cannot be a cluster in ZooKeeper", remedy)
 
 
 def _check_files(spec: ClusterSpec) -> None:
@@ -230,7 +230,9 @@ def _check_files(spec: ClusterSpec) -> None:
         path = getattr(spec, name)
         if path and not (Path(path).is_absolute() and Path(path).is_file()):
             raise _bad(
-                name, f"'{path}' is no file", "Give the whole path of a PEM file that web, worker and mirror can read."
+                name,
+                f"'{path}' is not a file",
+                "Give the whole path of a PEM file that web, worker and mirror can read.",
             )
     if spec.tls_key and not spec.tls_cert:
         raise _bad("tls_cert", "A key without a certificate proves nothing", "Give the file of the certificate too.")

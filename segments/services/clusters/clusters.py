@@ -35,7 +35,7 @@ __all__ = [
 
 
 def add_cluster(spec: ClusterSpec, actor: Actor) -> Cluster:
-    """Add a Pinot cluster. InvalidInput for values that can not be, StateConflict when the name is taken. Asks nobody:
+    """Add a Pinot cluster. InvalidInput for values that cannot be, StateConflict when the name is taken. Asks nobody:
     check it then.
     """
     values = row_values(spec)

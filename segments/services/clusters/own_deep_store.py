@@ -10,7 +10,7 @@ from segments.gateways.deep_store.no_deep_store import open_deep_store
 
 
 def own_deep_store() -> DeepStore:
-    """Where this installation's segments are. InvalidInput when it can not be opened."""
+    """Where this installation's segments are. InvalidInput when it cannot be opened."""
     return open_deep_store(settings.DEEP_STORE_URL, settings.DEEP_STORE_TIMEOUT_S, store_access())
 
 

@@ -54,5 +54,5 @@ def _servers(zookeeper: str) -> set[str]:
 
 
 def _hosts(addresses: Iterable[str]) -> set[str]:
-    """Hosts with their ports; what is no address stands for itself."""
+    """Hosts with their ports; what is not an address stands for itself."""
     return {urlsplit(a).netloc.rpartition("@")[2].lower() or a for a in addresses if a}

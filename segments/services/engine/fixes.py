@@ -11,7 +11,7 @@ class Fix:
     """One remedy, worked out now. ``does``: in a sentence. ``writes``: each change that it would make, with what it
     changes. ``run`` decides again from what is then, makes the changes, and returns a sentence for each.
 
-    ``why_not``: why there is nothing to do, or it can not be done now; ``run`` is then not to be called.
+    ``why_not``: why there is nothing to do, or it cannot be done now; ``run`` is then not to be called.
     """
 
     does: str

@@ -26,7 +26,7 @@ class InstanceEngine(Protocol):
     """Instances, cluster settings and messages to servers.
 
     Embedded: compare-and-set of records, and messages of our own to servers. Pinot: its controller is sent each change
-    once; after a lost answer its state is read, and what can not be seen there is sent again, since it may be made
+    once; after a lost answer its state is read, and what cannot be seen there is sent again, since it may be made
     twice.
     """
 
@@ -66,7 +66,7 @@ class InstanceEngine(Protocol):
     def reset_table(self, ctx: Context, table: TableName, *, errors_only: bool, target: str | None) -> int:
         """As ``reset_segment`` for every segment; with ``errors_only`` for replicas in ERROR.
 
-        Pinot: versions that can not restrict it to those are asked segment by segment.
+        Pinot: versions that cannot restrict it to those are asked segment by segment.
         """
 
     def reload_segments(

@@ -73,7 +73,7 @@ def switch_of(decision: Decision, **more: Any) -> Switch:
     )
 
 
-#: The switch for the state as read in this attempt; None: there is nothing to switch. Raises why it can not be.
+#: The switch for the state as read in this attempt; None: there is nothing to switch. Raises why it cannot be.
 Decide = Callable[["Observed"], Switch | None]
 
 
@@ -107,7 +107,7 @@ class Opening:
 @dataclass(frozen=True)
 class Return:
     """Segments that come back as the new side of entry ``entry_id``. ``decide``: what to open for the state as read, or
-    the entry when it is open already; raises why it can not be. ``action`` is the one that an audit record names when
+    the entry when it is open already; raises why it cannot be. ``action`` is the one that an audit record names when
     it is given up.
     """
 
@@ -149,7 +149,7 @@ class LineageEngine(Protocol):
 
         Embedded: one transaction; leftovers of failed pushes leave the ideal state in it. Pinot: on record before it is
         sent once, and searched for in Pinot's lineage when the answer is lost; the id is Pinot's own. OutcomeUnknown
-        when it can not be found: the same ``entry_id`` continues the search.
+        when it cannot be found: the same ``entry_id`` continues the search.
         """
 
     def switch(

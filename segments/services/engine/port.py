@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 class Lacks(Protocol):
-    """Why a cluster can not do something."""
+    """Why a cluster cannot do something."""
 
     def __call__(self, ctx: Context, capability: str) -> str:
         """A sentence with the reason and what to do instead; empty when the cluster can, or nothing says that it
-        can not.
+        cannot.
         """
 
 

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class RebalanceEngine(Protocol):
-    """Rebalance of one table at a time. NotFound for a table that does not exist, InvalidInput for options that can
-    not be kept.
+    """Rebalance of one table at a time. NotFound for a table that does not exist, InvalidInput for options that cannot
+    be kept.
 
     Embedded: a durable job; each step is one conditional write, and any process takes the next. Pinot: its controller
-    does it; StateConflict with the reason where its version can not.
+    does it; StateConflict with the reason where its version cannot.
     """
 
     def preview(self, ctx: Context, table: TableName, options: Options, *, has_checks: bool) -> Result:

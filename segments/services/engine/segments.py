@@ -53,7 +53,7 @@ class SegmentEngine(Protocol):
 
     def upload_uri(self, ctx: Context, upload: Upload, uri: str) -> UploadResult:
         """Take in the tar at an address; ``options.copy``: into the deep store. Embedded: fetched here. Pinot: its
-        controller fetches it, so a lineage entry can not fence it (StateConflict).
+        controller fetches it, so a lineage entry cannot fence it (StateConflict).
         """
 
     def upload_metadata_tar(self, ctx: Context, upload: Upload, tar: Path, uri: str) -> UploadResult:

@@ -26,8 +26,9 @@ def finish_blocked(ctx: Context, table: TableName, session_id: str, override: st
     """Have the switch of a blocked session tried again, and hand it to the workers. ``override``: the reason for which
     failed checks do not stop it.
 
-    Without a reason the checks decide again, for example after they were changed. It is no retry: nobody waits for the
-    schedule, and none is used up. NotFound for a session that ZooKeeper has not, StateConflict unless it is blocked.
+    Without a reason the checks decide again, for example after they were changed. It is not a retry: nobody waits for
+    the schedule, and none is used up. NotFound for a session that ZooKeeper has not, StateConflict unless it is
+    blocked.
     """
     if find_session(ctx, table, session_id) is None:
         raise NotFound(f"Table '{table}' has no session '{shown(session_id)}'.", remedy="List its sessions.")

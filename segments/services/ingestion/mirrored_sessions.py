@@ -39,7 +39,7 @@ def files_of(session: IngestionSession, *, state: str = "", search: str = "") ->
     if state:
         if state not in IngestionFile.State.values:
             raise InvalidInput(
-                f"'{shown(state)}' is no state of a file.",
+                f"'{shown(state)}' is not a state of a file.",
                 remedy=f"Write one of {', '.join(IngestionFile.State.values)}.",
             )
         return _matching(rows.filter(state=state), search).order_by("uri")

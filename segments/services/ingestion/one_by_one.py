@@ -188,7 +188,9 @@ def _load_of(held: HeldSession, config: TableConfig, what: str) -> SessionLoad:
 
 
 def _refusal(error: PinotAdminError) -> str:
-    """The error as text. Raises it again when it is no refusal: the lease is lost, or another attempt may mend it."""
+    """The error as text. Raises it again when it is not a refusal: the lease is lost, or another attempt
+    may mend it.
+    """
     if not error.permanent:
         raise error
     return str(error)

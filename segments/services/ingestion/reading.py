@@ -170,7 +170,7 @@ class Reading:
         """A staged file. Rows of a segment that several files share count with the first of them."""
         parts = [self._parts[n] for n in file.ordinals]
         if not all(p.name for p in parts):
-            error = "It has rows that can not be read."
+            error = "It has rows that cannot be read."
             return replace(file, state=FileState.FAILED, error=error, ordinals=())
         own = [p for p in parts if self._uris[p.ordinal][0] == file.uri]
         return replace(

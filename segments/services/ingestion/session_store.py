@@ -85,7 +85,7 @@ def find_session(ctx: Context, table: TableName, session_id: str) -> Stored | No
 
 
 def all_sessions(ctx: Context, table: TableName) -> list[IngestionSession]:
-    """Every session on record, newest first; one that can not be read is left out."""
+    """Every session on record, newest first; one that cannot be read is left out."""
     found = []
     for consistent in (True, False):
         folder = paths.ingestion_sessions(table.typed, root(ctx), consistent=consistent)
@@ -200,7 +200,7 @@ def _parsed(node: Versioned | None) -> IngestionSession:
         return from_record(node.record)
     except (KeyError, ValueError) as error:
         raise RecordCorrupt(
-            f"The record of session '{node.record.id}' can not be read: {error!r}.",
+            f"The record of session '{node.record.id}' cannot be read: {error!r}.",
             remedy="Clear the sessions of the table.",
         ) from error
 

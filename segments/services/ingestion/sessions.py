@@ -90,8 +90,8 @@ def trigger(ctx: Context, table: TableName, actor: Actor, *, forced: bool = Fals
     """Begin a session, or the next run of the one that is open; hand it to the workers. ``forced``: a swap is done
     although nothing changed.
 
-    A run under way is left alone. Raises NotFound, InvalidInput, Forbidden, StateConflict and Unavailable for what can
-    not be ingested; nothing is changed then.
+    A run under way is left alone. Raises NotFound, InvalidInput, Forbidden, StateConflict and Unavailable for what
+    cannot be ingested; nothing is changed then.
     """
     for _ in range(_ATTEMPTS):
         if not _is_tidy(ctx, table):
@@ -296,7 +296,7 @@ def _check_not_switching(ctx: Context, table: TableName, session: IngestionSessi
     is_running = session.is_running and session.state is SessionState.SWITCH
     if is_running or is_switched(ctx, table, session):
         raise StateConflict(
-            f"Session '{session.id}' is switching and can not be given up.",
+            f"Session '{session.id}' is switching and cannot be given up.",
             remedy="Wait until it is done; then revert its lineage entry instead.",
         )
 

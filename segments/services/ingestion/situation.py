@@ -74,7 +74,7 @@ class Found:
 
 def read_setup(ctx: Context, table: TableName) -> Setup:
     """The table's task, config and schema. NotFound when the table, its schema or its task does not exist, InvalidInput
-    for a task with wrong keys or a table that can not be built here.
+    for a task with wrong keys or a table that cannot be built here.
     """
     if not ctx.deep_store.exists:
         raise StateConflict("This installation has no deep store, so nothing can be ingested.", remedy=REMEDY)

@@ -92,8 +92,8 @@ class SessionLoad:
 
 
 def begin_switch(held: HeldSession, setup: Setup) -> bool:
-    """Freeze both sides; False when staged files are gone and are to be read again. Raises StateConflict for what can
-    not be replaced.
+    """Freeze both sides; False when staged files are gone and are to be read again. Raises StateConflict for what
+    cannot be replaced.
     """
     parts = list(staged_parts(held, held.manifest))
     if _reads_again(held, parts):

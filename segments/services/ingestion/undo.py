@@ -25,7 +25,7 @@ from segments.services.segments.deletion import delete_segments
 @dataclass(frozen=True)
 class UndoPreview:
     """What undoing would do. ``removed`` segments leave the table, ``restored`` ones come back. ``by_rollback``: it is
-    one switch of the lineage; else the segments are deleted. ``blockers``: why it can not be done.
+    one switch of the lineage; else the segments are deleted. ``blockers``: why it cannot be done.
     """
 
     removed: tuple[str, ...]
@@ -63,7 +63,7 @@ def undo_session(ctx: Context, table: TableName, session_id: str, *, actor: Acto
     found = preview_undo(ctx, table, session_id)
     if found.blockers:
         raise StateConflict(
-            f"Session '{session_id}' can not be undone: {' '.join(found.blockers)}",
+            f"Session '{session_id}' cannot be undone: {' '.join(found.blockers)}",
             remedy="The tab Lineage shows what the table can go back to.",
         )
     session, _ = _read(ctx, table, session_id)

@@ -3,7 +3,7 @@
 Jobs, tasks, passes and uploads hold it. Three things that are held for a while are something else, and stay apart:
 
 - the lease of a push (``push.push_session``) is a row of the database, renewed while the worker lives, and every write
-  of the push is conditional on it: a worker that lost it can not write any more;
+  of the push is conditional on it: a worker that lost it cannot write any more;
 - the lease of a replacement (``replacement.entry_lease``) belongs to a client, over any number of requests;
 - the lock of passes that go on while ZooKeeper is down (``gateways.worker_board``) is in Redis and ends by time.
 """

@@ -46,7 +46,7 @@ class TaskQueue(Protocol):
         expires_s: float | None = None,
     ) -> None:
         """Queue a task by its full name, with positional and ``named`` arguments; a worker that would begin it after
-        ``expires_s`` seconds drops it. Unavailable when the queue can not be reached.
+        ``expires_s`` seconds drops it. Unavailable when the queue cannot be reached.
         """
 
 
@@ -95,7 +95,7 @@ def enqueue_on_cluster(queue: TaskQueue, cluster: str, work: str) -> bool:
 def start_pass(ctx: Context, name: str, typed_table: str | None, properties: Mapping[str, str] = _NONE) -> str:
     """Have a worker run a pass over one table or all; returns the task's id, ``api-`` and eight hex digits.
 
-    ``properties`` are those of this run, checked by ``parse_run_properties``. Unavailable when the queue can not be
+    ``properties`` are those of this run, checked by ``parse_run_properties``. Unavailable when the queue cannot be
     reached: who asked is to know.
     """
     task_id = f"api-{uuid.uuid4().hex[:8]}"

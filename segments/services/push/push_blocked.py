@@ -44,7 +44,7 @@ def finish_push(ctx: Context, push_id: str, override: str, actor: Actor) -> Push
     if not taken:
         push.refresh_from_db()
         raise StateConflict(
-            f"Push '{push_id}' is {push.get_state_display()} and can not be finished.",
+            f"Push '{push_id}' is {push.get_state_display()} and cannot be finished.",
             remedy="Only a blocked push can.",
             state=push.state,
         )

@@ -58,7 +58,7 @@ class PushLoad:
         self._session.update(entry_id=entry_id)
 
     def in_doubt(self, names: Sequence[str]) -> None:
-        """Each row gets an address that is no file's."""
+        """Each row gets an address that is not a file's."""
         self._rows(names).update(uri=self.ctx.deep_store.url)
 
     def placed(self, name: str, uri: str) -> None:

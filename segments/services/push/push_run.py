@@ -296,7 +296,7 @@ class _Run:
         )  # fmt: skip
 
     def on_failed(self, failed: list[Failed]) -> None:
-        """A push has all of its files or none: the first that can not be read ends it."""
+        """A push has all of its files or none: the first that cannot be read ends it."""
         raise failed[0].refusal()
 
     def start(self) -> None:

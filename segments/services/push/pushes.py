@@ -142,7 +142,7 @@ def cancel_push(ctx: Context, push_id: str, actor: Actor) -> Push:
     if not taken:
         push.refresh_from_db()
         raise StateConflict(
-            f"Push '{push_id}' is {push.get_state_display()} ({push.get_stage_display()}) and can not be cancelled.",
+            f"Push '{push_id}' is {push.get_state_display()} ({push.get_stage_display()}) and cannot be cancelled.",
             remedy="Revert its lineage entry instead." if push.plan.get("replaces") else "Delete its segments instead.",
         )
     push.refresh_from_db()

@@ -37,7 +37,7 @@ def pause_table(
     end.
 
     Raises NotFound, InvalidInput (disabled table, planned end in the past), PauseChanged when the pause is not
-    ``expected`` any more, StateConflict where the cluster can not.
+    ``expected`` any more, StateConflict where the cluster cannot.
     """
     if resume_at_ms is not None and resume_at_ms <= ctx.clock():
         raise InvalidInput("The planned end of the pause lies in the past.", remedy="Give a later time, or none.")
@@ -104,7 +104,7 @@ def resume_partitions(
 
 @contextmanager
 def _recorded(ctx: Context, actor: Actor, action: str, table: TableName, **detail: Any) -> Iterator[dict[str, Any]]:
-    """The audit record around a change. What a pass can not do yet it tries again every few seconds, and its findings
+    """The audit record around a change. What a pass cannot do yet it tries again every few seconds, and its findings
     say why: only what it did goes on record.
     """
     if actor == SYSTEM:

@@ -39,7 +39,7 @@ def force_commit(
     """Have the servers commit; returns Pinot's answer with the job's id at once.
 
     Segments that do not consume are ignored. Raises NotFound, InvalidInput (disabled table, partition without a
-    consuming segment), StateConflict where the cluster can not.
+    consuming segment), StateConflict where the cluster cannot.
     """
     with audit.recorded(ctx, actor, "forceCommit", table.typed) as detail:
         changed = ctx.engine.consumption.force_commit(ctx, table, wanted, batch)

@@ -55,7 +55,7 @@ class PlannedStart:
     repeated: int | None
     note: str = ""
     waiting: int | None = None
-    #: Messages that left the stream before they were read; None: some, but they can not be counted.
+    #: Messages that left the stream before they were read; None: some, but they cannot be counted.
     lost: int | None = 0
     #: Seconds to read what waits at the highest rate that was measured within a day; None: not known.
     catch_up_s: float | None = None
@@ -117,7 +117,7 @@ def _planned(
 ) -> PlannedStart:
     begin = facts.parse(case.partition, start_of(facts, case, start, ideal).offset)
     before = changed_streams.of(ideal).get(case.partition)
-    # An offset of another stream can not be compared with one of this stream.
+    # An offset of another stream cannot be compared with one of this stream.
     base = facts.parse(case.partition, case.base_offset) if case.base_offset is not None and before is None else None
     earliest, latest = _bounds(facts, case.partition)
     skips, repeats = base is not None and begin > base, base is not None and begin < base

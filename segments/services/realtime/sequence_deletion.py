@@ -33,7 +33,7 @@ def delete_from_sequence(
     """
     raw, suffix = split_table_name(table)
     if suffix != REALTIME:
-        raise InvalidInput(f"'{table}' is no REALTIME table.", remedy=f"Use {raw}_REALTIME.")
+        raise InvalidInput(f"'{table}' is not a REALTIME table.", remedy=f"Use {raw}_REALTIME.")
     name = TableName(raw, REALTIME)
     if not segments:
         raise InvalidInput("No segment is named.", remedy="Add segments=... at least once.")

@@ -101,7 +101,7 @@ def renew_for_upload(ctx: Context, config: TableConfig, segments: Collection[str
 
 
 def renew_if_leased(ctx: Context, table: TableName, entry_id: str) -> None:
-    """A sign of life for a client that can not send one now; nothing for one that never sent any, or whose entry is
+    """A sign of life for a client that cannot send one now; nothing for one that never sent any, or whose entry is
     over.
     """
     lineage = read_lineage(ctx, table)

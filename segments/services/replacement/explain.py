@@ -54,7 +54,7 @@ class NextStep:
 
 @dataclass(frozen=True)
 class Blocked:
-    """Why an end or a revert can not be done now, as sentences; empty: it can. ``remedies`` say what to do about it."""
+    """Why an end or a revert cannot be done now, as sentences; empty: it can. ``remedies`` say what to do about it."""
 
     reasons: tuple[str, ...] = ()
     remedies: tuple[str, ...] = ()

@@ -79,14 +79,14 @@ class Observed:
 
     @property
     def config(self) -> TableConfig:
-        """The table's config. NotFound when it is gone, RecordCorrupt when it can not be read."""
+        """The table's config. NotFound when it is gone, RecordCorrupt when it cannot be read."""
         if self.config_record is None:
             raise table_not_found(self.table)
         return table_config.from_record(self.config_record)
 
 
 def read_lineage(ctx: Context, table: TableName) -> Lineage | None:
-    """The lineage, or None when the table has no record. RecordCorrupt when it can not be read."""
+    """The lineage, or None when the table has no record. RecordCorrupt when it cannot be read."""
     node = ctx.store.get(paths.lineage(table.typed))
     if node is None or node.record is None:
         return None

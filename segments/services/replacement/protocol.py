@@ -137,7 +137,7 @@ def _end_decision(asked: EndRequest, seen: Observed) -> Decision:
 
 
 def _require_parts(asked: EndRequest, entry: Entry) -> None:
-    """StateConflict when the end names a part of the new side and the cluster can not switch to a part."""
+    """StateConflict when the end names a part of the new side and the cluster cannot switch to a part."""
     if asked.segments_to and len(asked.segments_to) < len(entry.segments_to):
         why = asked.ctx.engine.lacks(asked.ctx, _END_PART)
         if why:

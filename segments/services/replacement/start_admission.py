@@ -44,7 +44,9 @@ def declare(size: int, rows: int) -> dict[str, str]:
 
 
 def read_declared(custom_map: Mapping[str, str] | None) -> Declared:
-    """What a ``customMap`` declares; other keys are none of ours. Raises InvalidInput for what is no whole number."""
+    """What a ``customMap`` declares; other keys are none of ours. Raises InvalidInput for what is not a
+    whole number.
+    """
     found: list[int | None] = []
     for key in (DECLARED_BYTES, DECLARED_ROWS):
         text = (custom_map or {}).get(key)

@@ -154,7 +154,7 @@ def _wanted() -> Iterator[_Wanted]:
 
 
 def _task_of(config: TableConfig) -> IngestionTask | None:
-    """None also for one that can not run; saving it was refused, or came from outside."""
+    """None also for one that cannot run; saving it was refused, or came from outside."""
     try:
         return parse_ingestion_task(config)
     except InvalidInput:

@@ -1,4 +1,4 @@
-"""Checks the tasks of a table config before anything runs: refuses what can not be carried out, names what has no
+"""Checks the tasks of a table config before anything runs: refuses what cannot be carried out, names what has no
 effect.
 """
 

@@ -20,7 +20,7 @@ _BOUNDS: Final = Bounds(unpacked_bytes=256 << 20, entries=20_001)
 def read_batch(tar: Path) -> list[tuple[SegmentInfo, str, int | None]]:
     """[(description, download address, None)] in the order of the listing.
 
-    Raises SegmentCorrupt when the tar can not be read, SegmentTooLarge when it holds too much for one request,
+    Raises SegmentCorrupt when the tar cannot be read, SegmentTooLarge when it holds too much for one request,
     InvalidInput when listing and files do not fit together.
     """
     files = _read_files(tar)

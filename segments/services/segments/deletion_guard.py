@@ -65,7 +65,7 @@ def blocked(table: TableName, locked: Sequence[str]) -> StateConflict:
     """The refusal that names what is locked."""
     shown = ", ".join(locked[:_SHOWN]) + (f" and {len(locked) - _SHOWN} more" if len(locked) > _SHOWN else "")
     return StateConflict(
-        f"Segments of table '{table}' are part of a replacement and can not be deleted. Blocking segments: [{shown}].",
+        f"Segments of table '{table}' are part of a replacement and cannot be deleted. Blocking segments: [{shown}].",
         remedy="End or revert the replacement first; its clean-up then removes them.",
         segments=list(locked),
     )

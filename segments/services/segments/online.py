@@ -86,7 +86,7 @@ def wait_until_online(
 
 
 def _check_in_time(ctx: Context, table: TableName, seen: SegmentsSeen, wanted: int, deadline: float) -> None:
-    """PreconditionFailed when a segment can not be loaded, or some are still missing after the deadline."""
+    """PreconditionFailed when a segment cannot be loaded, or some are still missing after the deadline."""
     if seen.broken:
         raise PreconditionFailed(
             f"Segment '{seen.broken[0]}' of table '{table}' could not be loaded by any server.",

@@ -1,5 +1,5 @@
 """Bring deleted segments back exactly: the same record, the same file, a row in the ideal state; one by one refused
-where that can not be.
+where that cannot be.
 
 What would happen is foreseen here for both kinds of cluster, and audited; the engine brings the segments back.
 """

@@ -91,7 +91,7 @@ def bad_replicas(ideal: Rows, view: Rows) -> dict[str, list[str]]:
 
 
 def send_resets(ctx: Context, table: TableName, wanted: Mapping[str, Collection[str]], view: Rows) -> int:
-    """Helix' state transition to OFFLINE for each replica on a live server; a message that can not be sent is
+    """Helix' state transition to OFFLINE for each replica on a live server; a message that cannot be sent is
     logged. How many were sent.
     """
     live, count = live_instances(ctx.store), 0

@@ -153,6 +153,6 @@ def read_states(ctx: Context, table: TableName, *, observed: bool) -> dict[str, 
 
 
 def lineage_json(ctx: Context, table: TableName) -> dict[str, object] | None:
-    """The lineage document, or None when the table has no lineage. RecordCorrupt when it can not be read."""
+    """The lineage document, or None when the table has no lineage. RecordCorrupt when it cannot be read."""
     node = ctx.store.get(paths.lineage(table.typed))
     return lineages.from_record(node.record).to_json() if node and node.record else None

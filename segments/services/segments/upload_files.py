@@ -35,7 +35,7 @@ def temporary_path(ctx: Context, raw_table: str, segment: str) -> str:
 
 
 def checked_source(ctx: Context, table: TableName, uri: str) -> str:
-    """The address to put on record for a metadata push. Raises InvalidInput or Forbidden for one that servers can not
+    """The address to put on record for a metadata push. Raises InvalidInput or Forbidden for one that servers cannot
     or may not read.
     """
     check_place(ctx, table, uri)

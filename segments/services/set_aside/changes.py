@@ -54,7 +54,7 @@ def delete_messages(ctx: Context, table: TableName, which: Which, *, actor: Acto
 
 
 def reveal_message(ctx: Context, table: TableName, number: int, *, actor: Actor) -> dict[str, Any]:
-    """The payload as it came: ``{"payload": text}``, or ``{"payloadBase64": ...}`` for bytes that are no text.
+    """The payload as it came: ``{"payload": text}``, or ``{"payloadBase64": ...}`` for bytes that are not text.
 
     Who asked and why is on record before it is given. Raises InvalidInput without a reason, NotFound.
     """

@@ -134,7 +134,7 @@ def _delete(kept: QuerySet[SetAsideMessage], keys: Sequence[int]) -> None:
 
 
 def _text(value: str, longest: int) -> str:
-    """Without what databases can not hold."""
+    """Without what databases cannot hold."""
     return value.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()[:longest]
 
 

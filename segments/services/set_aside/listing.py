@@ -103,7 +103,7 @@ def one_message(ctx: Context, table: TableName, number: int) -> SetAsideMessage:
 
 
 def message_json(message: SetAsideMessage, *, with_payload: bool) -> dict[str, Any]:
-    """One message for REST and exports; ``payload`` is None for bytes that are no text, and for who may not see it."""
+    """One message for REST and exports; ``payload`` is None for bytes that are not text, and for who may not see it."""
     shown = shown_payload(bytes(message.payload), is_cut=message.is_cut) if with_payload else None
     return {
         "id": message.pk,

@@ -79,7 +79,7 @@ def bring_back(ctx: Context, table: TableName, *, actor: Actor) -> ComingBack:
         found = plan_coming_back(ctx, table)
         if found.blockers:
             raise StateConflict(
-                f"Table '{table}' can not be brought back: {' '.join(found.blockers)}",
+                f"Table '{table}' cannot be brought back: {' '.join(found.blockers)}",
                 remedy="Create it with POST /tables; what is kept of its segments is listed on tab Deleted then.",
             )
         detail |= {"snapshot": found.snapshot, "rows": found.rows}

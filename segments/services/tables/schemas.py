@@ -21,7 +21,7 @@ def list_schemas(ctx: Context) -> list[str]:
 
 
 def read_schema(ctx: Context, name: str) -> Schema:
-    """The schema. NotFound when there is none, RecordCorrupt when it can not be read."""
+    """The schema. NotFound when there is none, RecordCorrupt when it cannot be read."""
     return parse_stored(name, ctx.store.get(paths.schema(name)))
 
 
@@ -74,13 +74,13 @@ def exists_already(name: str) -> StateConflict:
 
 
 def parse_stored(name: str, node: Versioned | None) -> Schema:
-    """The schema in its node. NotFound when there is none, RecordCorrupt when it can not be read."""
+    """The schema in its node. NotFound when there is none, RecordCorrupt when it cannot be read."""
     if node is None or node.record is None:
         raise schema_not_found(name)
     try:
         return schemas.from_record(node.record)
     except (ValueError, KeyError, InvalidInput) as error:
-        raise RecordCorrupt(f"Schema '{name}' can not be read: {error}") from error
+        raise RecordCorrupt(f"Schema '{name}' cannot be read: {error}") from error
 
 
 def schema_not_found(name: str) -> NotFound:

@@ -12,7 +12,7 @@ from segments.store import paths
 
 
 def read_table_config(ctx: Context, table: TableName) -> TableConfig:
-    """The config. NotFound when the table does not exist, RecordCorrupt when it can not be read."""
+    """The config. NotFound when the table does not exist, RecordCorrupt when it cannot be read."""
     found = find_table_config(ctx, table)
     if found is None:
         raise table_not_found(table)
@@ -20,7 +20,7 @@ def read_table_config(ctx: Context, table: TableName) -> TableConfig:
 
 
 def find_table_config(ctx: Context, table: TableName) -> TableConfig | None:
-    """The config; None when the table does not exist. RecordCorrupt when it can not be read."""
+    """The config; None when the table does not exist. RecordCorrupt when it cannot be read."""
     node = ctx.store.get(paths.table_config(table.typed))
     return table_config.from_record(node.record) if node is not None and node.record is not None else None
 

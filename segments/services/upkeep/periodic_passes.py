@@ -73,7 +73,7 @@ DECLARED: Final = (
     ),
     Periodic(
         "run_realtime_validation",
-        "repairs consumption, lists what can not be repaired",
+        "repairs consumption, lists what cannot be repaired",
         Every("Realtime validation", 1, "minutes"),
         TablePass(
             "consumption", realtime_validation.repair_consumption, REALTIME, part_of=CONSUMPTION, shown=CONSUMPTION

@@ -13,7 +13,7 @@ from segments.services.jobs.queue import FIRE_SCHEDULE
 
 
 def why_not_now(row: PeriodicTask) -> str:
-    """Why this schedule can not be run besides its time; empty: it can."""
+    """Why this schedule cannot be run besides its time; empty: it can."""
     if row.task != FIRE_SCHEDULE:
         return ""
     return "A table's file ingestion is triggered on the table's own page, File ingestion."

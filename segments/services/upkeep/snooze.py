@@ -84,7 +84,7 @@ def _check(finding: Finding, until: datetime, actor: Actor) -> None:
         raise InvalidInput(f"Finding {finding.pk} is closed.", remedy="There is nothing to snooze.")
     if not timezone.now() < until <= timezone.now() + LONGEST:
         raise InvalidInput(
-            f"A snooze can not end at {until.isoformat(timespec='minutes')}.",
+            f"A snooze cannot end at {until.isoformat(timespec='minutes')}.",
             remedy=f"Choose an end within the next {LONGEST.days} days.",
             field="until",
         )

@@ -33,13 +33,13 @@ from segments.spark.reading.unnested import Unnesting
 _MAGIC: Final = b"Obj\x01"
 _SYNC: Final = 16
 _META: Final = fastavro.parse_schema({"type": "map", "values": "bytes"})
-#: A block of more, packed or unpacked, is no block that anybody wrote on purpose.
+#: A block of more, packed or unpacked, is not a block that anybody wrote on purpose.
 _MOST_OF_BLOCK: Final = 256 << 20
 _READ: Final = 1 << 20
 #: Rows that become a table together.
 _ROWS: Final = 50_000
 _NUMBER: Final = 10
-#: Logical types whose values are no numbers.
+#: Logical types whose values are not numbers.
 _NO_NUMBERS: Final = ("decimal", "uuid")
 
 
@@ -154,7 +154,7 @@ class _Reading:
         self._file.close()
         if isinstance(error, _ERRORS):
             raise InvalidInput(
-                f"Input file '{self._of.path}' can not be read: {brief(error) or type(error).__name__}.",
+                f"Input file '{self._of.path}' cannot be read: {brief(error) or type(error).__name__}.",
                 remedy="Check that it is an Avro container file, and whole.",
             ) from error
 
@@ -205,14 +205,14 @@ def _records(header: _Header, count: int, packed: bytes, raw_times: bool) -> Ite
     whole.seek(0)
     for row in fastavro.reader(whole):
         if not isinstance(row, dict):
-            raise _Damaged("its schema is no record")
+            raise _Damaged("its schema is not a record")
         yield row
 
 
 def _names(schema: Any) -> list[str]:
     fields = schema.get("fields") if isinstance(schema, dict) else None
     if not isinstance(fields, list):
-        raise _Damaged("its schema is no record")
+        raise _Damaged("its schema is not a record")
     return [str(f["name"]) for f in fields]
 
 
@@ -236,7 +236,7 @@ def _number(file: io.BufferedReader) -> int:
         shift += 7
         if byte < 0x80:  # the last byte of a number
             return (value >> 1) ^ -(value & 1)
-    raise _Damaged("a block's length is no number")
+    raise _Damaged("a block's length is not a number")
 
 
 def _zigzag(value: int) -> bytes:

@@ -154,7 +154,7 @@ class Columnar:
                 yield _Orc(file) if self.data_format == "orc" else _Parquet(file)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise InvalidInput(
-                f"Input file '{self.path}' can not be read: {brief(error)}.",
+                f"Input file '{self.path}' cannot be read: {brief(error)}.",
                 remedy=f"Check that it is {_NAMES[self.data_format]} file, and whole.",
             ) from error
 

@@ -34,7 +34,7 @@ Answer = dict[str, Any]
 def describe(file: InputFile, reader: ReaderSpec, target: int, source: InputSource) -> dict[str, Any]:
     """``{"pieces": [...]}`` or, of a CSV file, ``{"windows": [(start, stop), ...]}``, in plain values.
 
-    Raises InvalidInput for a file that can not be read.
+    Raises InvalidInput for a file that cannot be read.
     """
     if reader.format in ("parquet", "orc"):
         sizes = Columnar(file.path, reader.format, source).group_sizes()
@@ -67,7 +67,7 @@ def scan(file: InputFile, reader: ReaderSpec, start: int, stop: int, source: Inp
 
 
 def pieces_of_windows(file: InputFile, windows: Sequence[Mapping[str, Any]]) -> list[Piece] | None:
-    """The pieces of a CSV file from all its windows in order; None when it can not be cut by bytes."""
+    """The pieces of a CSV file from all its windows in order; None when it cannot be cut by bytes."""
     starts = record_starts([Window(tuple(w["first"]), tuple(w["is_possible"]), w["flips"]) for w in windows])
     return None if starts is None else _between(file, starts)
 
@@ -79,7 +79,7 @@ def find_cuts(
     access: Mapping[str, Any],
     run: Callable[[Sequence[Item], Callable[[Item], Answer]], Sequence[Answer]],
 ) -> dict[str, list[Piece]]:
-    """{path: pieces} of files that can be cut. One that can not be read is left out: building it says why.
+    """{path: pieces} of files that can be cut. One that cannot be read is left out: building it says why.
 
     ``access`` is a ``FileAccess`` in plain values. ``run`` carries out a function for every item, anywhere, and gives
     the answers in the order of the items.

@@ -108,7 +108,7 @@ class _JsonPiece:
                 return
         if not self._values.is_complete:
             raise InvalidInput(
-                f"Input file '{self.text.path}' can not be read: it ends within a value or its array.",
+                f"Input file '{self.text.path}' cannot be read: it ends within a value or its array.",
                 remedy="Check that it is whole.",
             )
 
@@ -129,13 +129,13 @@ class _JsonPiece:
         self.mentioned.update(n for n in names if n in self.schema.by_name)
 
     def _at_once(self, chunk: bytes) -> pa.Table | None:
-        """By Arrow's reader; None when a value is not of its column's type, or the text is no JSON."""
+        """By Arrow's reader; None when a value is not of its column's type, or the text is not JSON."""
         options = pajson.ParseOptions(
             explicit_schema=self._types, unexpected_field_behavior="ignore", newlines_in_values=False
         )
         block = pajson.ReadOptions(use_threads=False, block_size=max(len(chunk), 1 << 16))
         try:
-            pa.array([chunk], pa.binary()).cast(pa.string())  # Arrow's reader takes bytes that are no UTF-8
+            pa.array([chunk], pa.binary()).cast(pa.string())  # Arrow's reader takes bytes that are not UTF-8
             return pajson.read_json(io.BytesIO(chunk), block, options)
         except pa.ArrowException:
             return None

@@ -84,7 +84,7 @@ def misfit(data: bytes, reader: ReaderSpec, columns: int, *, has_header: bool) -
 
 
 def undecodable(data: bytes) -> int | None:
-    """The first line that is no UTF-8; None when all is."""
+    """The first line that is not UTF-8; None when all is."""
     try:
         data.decode()
     except UnicodeDecodeError as error:

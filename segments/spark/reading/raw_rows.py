@@ -1,4 +1,4 @@
-"""Rows as dictionaries -> an Arrow table of the schema's columns, for formats and values that Arrow can not read
+"""Rows as dictionaries -> an Arrow table of the schema's columns, for formats and values that Arrow cannot read
 itself.
 """
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from segments.datatypes.value_texts import value_text, value_texts
 from segments.domain.tables.schema import FieldSpec, Schema
 
-#: What Arrow raises for values that are not of one kind, or that it can not hold.
+#: What Arrow raises for values that are not of one kind, or that it cannot hold.
 _ODD: Final[tuple[Any, ...]] = (
     pa.ArrowInvalid,
     pa.ArrowTypeError,

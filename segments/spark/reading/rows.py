@@ -45,7 +45,7 @@ def read_rows(
         return json_rows(text, piece, schema, notes, complex_type)
     if complex_type is not None and complex_type.concerns_flat_rows:
         raise InvalidInput(
-            "CSV files have no nested values: 'ingestionConfig.complexTypeConfig' can not be applied to them.",
+            "CSV files have no nested values: 'ingestionConfig.complexTypeConfig' cannot be applied to them.",
             remedy="Leave fieldsToUnnest and prefixesToRename out.",
         )
     return csv_rows(text, piece, reader, schema, notes)
@@ -64,7 +64,7 @@ def count_rows(path: str, reader: ReaderSpec, source: InputSource = ANYWHERE) ->
         return count_csv(text, Piece(source.stat(path)), reader)
     except (pa.ArrowException, OSError) as error:
         raise InvalidInput(
-            f"Input file '{path}' can not be read: {brief(error)}.", remedy="Check its format."
+            f"Input file '{path}' cannot be read: {brief(error)}.", remedy="Check its format."
         ) from error
 
 

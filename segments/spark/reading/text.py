@@ -51,7 +51,7 @@ class Text:
     def chunks(self, start: int = 0, stop: int | None = None, size: int = CHUNK) -> Iterator[bytes]:
         """The text in bytes of about ``size``; from ``start`` to ``stop`` of a seekable one.
 
-        Raises InvalidInput naming the file, and the line of bytes that are no text.
+        Raises InvalidInput naming the file, and the line of bytes that are not text.
         """
         try:
             with self._file() as file:
@@ -84,7 +84,7 @@ class Text:
         return io.BufferedReader(_Stream(self.chunks(start, stop)), CHUNK)
 
     def lines(self, piece: Piece) -> io.TextIOWrapper:
-        """A piece as lines of text, line ends kept; what is no text is replaced. Rows count from the file's first."""
+        """A piece as lines of text, line ends kept; what is not text is replaced. Rows count from the file's first."""
         span = (piece.start, piece.stop) if piece.unit is Unit.BYTES else (0, None)
         return io.TextIOWrapper(self.stream(*span), "utf-8", errors="replace", newline="")
 
@@ -97,7 +97,7 @@ class Text:
     def unreadable(self, error: BaseException) -> InvalidInput:
         """The error of a file that is no good as a whole."""
         return InvalidInput(
-            f"Input file '{self.path}' can not be read: {brief(error)}.", remedy="Check that it is whole and readable."
+            f"Input file '{self.path}' cannot be read: {brief(error)}.", remedy="Check that it is whole and readable."
         )
 
     def _decoded(self, raw: Iterator[bytes], first: bytes, *, is_first: bool) -> Iterator[bytes]:

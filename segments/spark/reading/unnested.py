@@ -25,7 +25,7 @@ class Unnesting:
         self.mentioned: set[str] = set()
 
     def table(self, rows: Sequence[dict[str, Any]]) -> pa.Table:
-        """The schema's columns of what the rows become. Raises InvalidInput for a row that can not be renamed."""
+        """The schema's columns of what the rows become. Raises InvalidInput for a row that cannot be renamed."""
         found: list[dict[str, Any]] = []
         counts = np.zeros(len(rows), np.int64)
         for at, row in enumerate(rows):

@@ -1,4 +1,4 @@
-// The explorer puts a link into the button that opens an operation, which a keyboard can not tell apart from the button:
+// The explorer puts a link into the button that opens an operation, which a keyboard cannot tell apart from the button:
 // the link loses its address, and the button does the same.
 "use strict";
 

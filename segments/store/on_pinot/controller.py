@@ -154,9 +154,9 @@ class ControllerStore(ReadOnly):
         except PinotRefused as refused:
             if refused.pinot_status == HTTPStatus.NOT_FOUND:
                 return None
-            # Helix can not read what is no record, and the controller says 500.
+            # Helix cannot read what is not a record, and the controller says 500.
             raise RecordCorrupt(
-                f"Pinot can not read {path}: {refused.pinot_message}", remedy="Repair or remove the znode."
+                f"Pinot cannot read {path}: {refused.pinot_message}", remedy="Repair or remove the znode."
             ) from refused
         return None if text.strip() in ("", "null") else decode(text.encode())
 

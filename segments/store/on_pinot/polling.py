@@ -100,10 +100,10 @@ class Poller:
             try:
                 pause = self.round()
             except PinotAdminError as error:
-                log.info("%s can not be polled: %s", self._name, error)
+                log.info("%s cannot be polled: %s", self._name, error)
                 pause = self._pace.failed()
             except Exception:
-                log.exception("%s can not be polled", self._name)
+                log.exception("%s cannot be polled", self._name)
                 pause = self._pace.failed()
 
     def round(self) -> float:

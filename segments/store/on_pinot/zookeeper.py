@@ -171,7 +171,7 @@ class _Session(ZooKeeperStore):
         raise Forbidden(f"{path} belongs to Pinot and is only read here.")
 
     def _value(self, path: str, data: bytes | None, stat: Any) -> Versioned:
-        """What is no ZNRecord counts as a znode without data below a table's segments, where one must not hide all
+        """What is not a ZNRecord counts as a znode without data below a table's segments, where one must not hide all
         others.
         """
         try:

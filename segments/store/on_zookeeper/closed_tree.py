@@ -67,7 +67,7 @@ def close_tree(client: KazooClient, root: str, login: ZooKeeperLogin, *, whole: 
             level = _below(client, level)
         _remember(client, root, login)
     except NoAuthError as error:
-        text = "A znode of this cluster belongs to another login, so that it can not be given to ours."
+        text = "A znode of this cluster belongs to another login, so that it cannot be given to ours."
         raise Unavailable(text, remedy="Use the login that made it, or give the tree to ours with setAcl.") from error
     except InvalidACLError as error:
         text = "ZooKeeper takes nobody for logged in on this connection."

@@ -60,7 +60,7 @@ def refusal(path: str, error: Exception) -> PinotAdminError:
         case NotEmptyError():
             return Conflict(f"{path} has children.", path=path)
         case NoChildrenForEphemeralsError():
-            return InvalidInput(f"The parent of {path} is ephemeral and can not have children.")
+            return InvalidInput(f"The parent of {path} is ephemeral and cannot have children.")
         case NoAuthError():
             text = f"ZooKeeper does not let us write {path}: it belongs to another login."
             return Unavailable(text, remedy="Give the login that made it: ZOOKEEPER_AUTH=digest:USER:PASSWORD.")

@@ -70,4 +70,4 @@ class Documents(Generic[T]):
         try:
             return self.from_json(node.record.id, json.loads(node.record.simple[self.field]))
         except (KeyError, TypeError, ValueError) as error:
-            raise RecordCorrupt(f"{self.what.format(node.record.id)} can not be read: {error!r}.") from error
+            raise RecordCorrupt(f"{self.what.format(node.record.id)} cannot be read: {error!r}.") from error

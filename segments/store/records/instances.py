@@ -101,7 +101,7 @@ class Membership:
             except (Unavailable, OutcomeUnknown):
                 log.info("%s waits for ZooKeeper to join again", self.instance)
             except PinotAdminError:
-                log.exception("%s can not join again", self.instance)
+                log.exception("%s cannot join again", self.instance)
                 return
 
     def _try_announce(self) -> bool:

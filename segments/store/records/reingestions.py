@@ -17,7 +17,7 @@ JOBS: Final = Documents[Job](
 
 
 def read_job(store: Store, table: str, segment: str) -> Job | None:
-    """The latest one of a segment of a typed table; one that can not be read counts as none."""
+    """The latest one of a segment of a typed table; one that cannot be read counts as none."""
     try:
         return JOBS.read(store, paths.reingestion(table, segment))
     except RecordCorrupt:

@@ -37,7 +37,7 @@ def _texts(tries: TriesByReplica) -> dict[str, dict[str, str]]:
 
 
 def _parsed(node: Versioned | None) -> TriesByReplica:
-    """A value that is no number counts as none: the replica is then reset once more than needed."""
+    """A value that is not a number counts as none: the replica is then reset once more than needed."""
     found: dict[str, dict[str, Tries]] = {}
     for segment, row in (node.record.maps if node and node.record else {}).items():
         for instance, text in row.items():

@@ -50,7 +50,7 @@ def test_a_path_of_ours_without_a_use_case_on_pinot_goes_there_too(cluster: ApiC
     ]
 
 
-def test_what_an_old_version_can_not_do_is_done_here_and_a_newer_one_does_it_itself(
+def test_what_an_old_version_cannot_do_is_done_here_and_a_newer_one_does_it_itself(
     cluster: ApiCluster, pinot: RealPinot
 ) -> None:
     """0.11.0 lists segments until the last trace of them is gone, has no answer with all records, and starts passes by
@@ -154,7 +154,7 @@ def test_redirects_are_not_followed(cluster: ApiCluster, pinot: RealPinot) -> No
     assert [s.target for s in pinot.seen] == ["/tenants"]
 
 
-def test_a_page_of_pinots_can_not_run_scripts_under_our_address(cluster: ApiCluster, pinot: RealPinot) -> None:
+def test_a_page_of_pinots_cannot_run_scripts_under_our_address(cluster: ApiCluster, pinot: RealPinot) -> None:
     pinot.answer = lambda _: httpx.Response(200, html="<script>steal()</script>")
     answer = cluster.http.get("/clusters/prod/debug/tables/t")
     assert "sandbox" in answer["Content-Security-Policy"]

@@ -166,7 +166,7 @@ def test_undo_of_an_append_that_the_lineage_forgot_deletes_its_segments(api: Api
     assert api.world.vis == 0
 
 
-def test_a_session_that_is_not_done_can_not_be_undone(api: Api) -> None:
+def test_a_session_that_is_not_done_cannot_be_undone(api: Api) -> None:
     api.world.put("b.csv", 1, bad=True)
     api.world.go()
     refused = api.post(f"sessions/{api.session}/undo")

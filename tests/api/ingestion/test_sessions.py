@@ -21,7 +21,7 @@ def table(cluster: ApiCluster) -> Table:
 def session(table: Table) -> IngestionSession:
     session = make_session(table)
     make_files(session, "BUILT", *(f"/data/in/day={n}.csv" for n in range(3)), rows=1_000)
-    make_files(session, "FAILED", "/data/in/bad.csv", error="'x' is no INT.", line=7)
+    make_files(session, "FAILED", "/data/in/bad.csv", error="'x' is not an INT.", line=7)
     return session
 
 
@@ -49,7 +49,7 @@ def test_files_come_failed_first_and_are_narrowed_by_state_and_address(
     address = f"{BASE}/{session.session_id}/files"
     everything = cluster.http.get(address).json()
     assert everything["total"] == 4
-    assert (everything["files"][0]["error"], everything["files"][0]["line"]) == ("'x' is no INT.", 7)
+    assert (everything["files"][0]["error"], everything["files"][0]["line"]) == ("'x' is not an INT.", 7)
     assert [f["uri"] for f in cluster.http.get(address, query_params={"search": "day=1"}).json()["files"]] == [
         "/data/in/day=1.csv"
     ]
@@ -66,7 +66,7 @@ def test_a_run_has_its_log(cluster: ApiCluster, session: IngestionSession) -> No
     [
         ("/cp_9_a", 404, "no file ingestion session 'cp_9_a'"),
         ("/cp_1_0a0b0c0d/runs/2", 404, "no run 2"),
-        ("/cp_1_0a0b0c0d/files?state=LOST", 400, "'LOST' is no state of a file"),
+        ("/cp_1_0a0b0c0d/files?state=LOST", 400, "'LOST' is not a state of a file"),
         ("/cp_1_0a0b0c0d/files?limit=0", 400, "'limit' must be at least 1"),
         ("?offset=-1", 400, "'offset' at least 0"),
     ],

@@ -127,7 +127,7 @@ def test_reader_settings_and_formats_count(api: Api) -> None:
         ({"batchConfigMapStr": "{}"}, 400, "'inputFormat' is missing"),
         ({"batchConfigMapStr": '{"inputFormat":"pdf"}'}, 400, "'inputFormat' 'pdf' is not supported"),
         ({"batchConfigMapStr": '{"inputFormat":{"a":1}}'}, 400, "object of texts"),
-        ({"batchConfigMapStr": '{"inputFormat":"csv","inputfromat":"x"}'}, 400, "'inputfromat' is no key"),
+        ({"batchConfigMapStr": '{"inputFormat":"csv","inputfromat":"x"}'}, 400, "'inputfromat' is not a key"),
         ({"batchConfigMapStr": '{"inputFormat":"csv","recordReader.prop.delimiter":"::"}'}, 400, "recordReader.prop."),
         (
             {"batchConfigMapStr": '{"inputFormat":"csv","segmentNameGenerator.type":"own"}'},
@@ -142,7 +142,7 @@ def test_what_is_wrong_is_named_and_nothing_stays(api: Api, query: dict[str, str
     assert (api.uploads, Push.objects.count()) == ([], 0)
 
 
-def test_a_file_that_can_not_be_read_is_refused_with_its_line(api: Api) -> None:
+def test_a_file_that_cannot_be_read_is_refused_with_its_line(api: Api) -> None:
     answer = api.send("city,n,day\nRom,three,17000\n")
     assert answer.status_code == 400
     assert "Got illegal argument when ingesting file into table: t_OFFLINE." in answer.json()["error"]

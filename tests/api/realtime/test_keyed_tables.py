@@ -91,12 +91,12 @@ def test_a_rebalance_is_refused_where_a_partition_is_switched_off_in_part(world:
     update_record(world.memory, paths.ideal_state(TABLE.typed), lambda _: with_rows(world.ideal, {segment: row}))
     for more in ("", "&dryRun=true", "&downtime=true"):
         answer = client.post(f"/tables/t/rebalance?type=REALTIME{more}")
-        refused(answer, 409, "switched off on some of its servers, so its partition can not move whole")
+        refused(answer, 409, "switched off on some of its servers, so its partition cannot move whole")
     assert world.ideal.maps[segment] == row
 
 
 def test_its_segments_are_not_replaced(world: RealtimeWorld, client: Client) -> None:
-    sentence = "can not be replaced: its rows decide about one another"
+    sentence = "cannot be replaced: its rows decide about one another"
     with pytest.raises(InvalidInput, match=sentence):
         protocol.start_replace(world.ctx, TABLE, [], ["new"], actor=ANN)
     body = json.dumps({"segmentsFrom": [], "segmentsTo": ["new"]})

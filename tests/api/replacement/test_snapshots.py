@@ -1,4 +1,4 @@
-"""The history of snapshots over REST: listed, previewed, gone back to, and refused where that can not be."""
+"""The history of snapshots over REST: listed, previewed, gone back to, and refused where that cannot be."""
 
 from __future__ import annotations
 
@@ -64,6 +64,6 @@ def test_a_snapshot_is_previewed_and_gone_back_to_and_the_answer_says_how_to_und
 
 
 @pytest.mark.parametrize(("number", "status"), [(2, 409), (7, 404), (2**40, 404)])
-def test_what_can_not_be_gone_to_is_refused(history: ApiCluster, number: int, status: int) -> None:
+def test_what_cannot_be_gone_to_is_refused(history: ApiCluster, number: int, status: int) -> None:
     answer = restore(history, number)
     assert (answer.status_code, visible(history)) == (status, ["b", "c"]), answer.content

@@ -153,7 +153,7 @@ def test_scheduling_begins_a_run_and_says_when_there_is_nothing_to_do(world: Ing
         ("get", "/tasks/scheduler/jobDetails", None, 400),
     ],
 )
-def test_what_can_not_be_is_refused_with_4xx(
+def test_what_cannot_be_is_refused_with_4xx(
     world: IngestionWorld, http: Client, method: str, path: str, body: Any, status: int
 ) -> None:
     answer = getattr(http, method)(path, body, JSON) if body is not None else getattr(http, method)(path)

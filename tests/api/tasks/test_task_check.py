@@ -1,4 +1,4 @@
-"""A table config whose task can not run is refused on save; what has no effect is named; the linter says everything."""
+"""A table config whose task cannot run is refused on save; what has no effect is named; the linter says everything."""
 
 from __future__ import annotations
 

@@ -255,19 +255,19 @@ def test_the_banner_asks_again_and_says_something_only_when_it_is_new(viewer: Cl
     assert "role=" not in viewer.get(f"{PROD}/cluster/banner/?seen=down").content.decode()
 
 
-def test_what_the_version_lacks_is_reported_with_the_reason_and_can_not_be_asked_for(
+def test_what_the_version_lacks_is_reported_with_the_reason_and_cannot_be_asked_for(
     operator: Client, prod: PinotCluster
 ) -> None:
     make_table("s_REALTIME", cluster=Cluster.objects.get(name="prod"), type="REALTIME")
     Cluster.objects.filter(name="prod").update(version="0.10.0")
     text = page(operator, f"{PROD}/cluster/")
-    assert "can not pause the consumption of a table. Pinot 0.11.0 has it." in text
+    assert "cannot pause the consumption of a table. Pinot 0.11.0 has it." in text
     asked = operator.get(f"{PROD}/tables/s_REALTIME/consumption/pause/").content.decode()
     assert "This cannot be done now." in asked
-    assert "Pinot 0.10.0 can not pause the consumption of a table" in asked
+    assert "Pinot 0.10.0 cannot pause the consumption of a table" in asked
     refused = operator.post(f"{PROD}/tables/s_REALTIME/consumption/pause/", {"reason": "x"})
     assert refused.status_code == 409
-    assert "Pinot 0.10.0 can not pause" in refused.content.decode()
+    assert "Pinot 0.10.0 cannot pause" in refused.content.decode()
 
 
 def test_pages_of_a_pinot_promise_nothing_that_pinot_does_not_keep(prod: PinotCluster) -> None:
@@ -276,7 +276,7 @@ def test_pages_of_a_pinot_promise_nothing_that_pinot_does_not_keep(prod: PinotCl
     make_entry(table, state="IN_PROGRESS", segments_from=["a"], segments_to=["b", "c"])
     make_segments(table, "a")
     deleting = page(root, f"{PROD}/tables/t_OFFLINE/delete/?s=a")
-    assert "They can not be restored from here" in deleting
+    assert "They cannot be restored from here" in deleting
     assert "restored from the tab Deleted" not in deleting
     assert "Pinot does not bring deleted segments back" in page(root, f"{PROD}/tables/t_OFFLINE/deleted/")
     pin = page(root, f"{PROD}/tables/t_OFFLINE/pin/?e=entry-1")

@@ -144,5 +144,5 @@ def test_a_controller_that_is_unreachable_is_reported_and_is_no_fault_of_ours(
     ctx = wiring.context("prod")
     with wiring.use_cluster(ctx):
         fake.breaks = {"tasktypes", f"{MERGE}/taskstates"}
-        assert "can not be listed: Pinot answered 400" in page(admin, TASKS)
+        assert "cannot be listed: Pinot answered 400" in page(admin, TASKS)
         assert admin.get(f"{TASKS}{MERGE}/").status_code < 500

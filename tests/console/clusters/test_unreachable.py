@@ -1,4 +1,4 @@
-"""What can not be asked of a Pinot cluster while it is unreachable is shown disabled, with the reason, on every page
+"""What cannot be asked of a Pinot cluster while it is unreachable is shown disabled, with the reason, on every page
 that has buttons.
 """
 

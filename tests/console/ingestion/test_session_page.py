@@ -69,10 +69,10 @@ def test_the_page_says_in_plain_words_where_a_session_stands(
 def test_files_that_failed_come_first_with_line_and_error(viewer: Client, table: Table) -> None:
     session = make_session(table)
     make_files(session, "BUILT", "/in/a.csv", "/in/b.csv", rows=1_000)
-    make_files(session, "FAILED", "/in/z.csv", error="'<x>' is no INT.", line=1_204)
+    make_files(session, "FAILED", "/in/z.csv", error="'<x>' is not an INT.", line=1_204)
     shown = text(viewer)
     assert shown.index("/in/z.csv") < shown.index("/in/a.csv")
-    assert "Line 1,204: &#x27;&lt;x&gt;&#x27; is no INT." in shown
+    assert "Line 1,204: &#x27;&lt;x&gt;&#x27; is not an INT." in shown
 
 
 def test_files_are_chosen_by_state_and_address(viewer: Client, table: Table) -> None:

@@ -107,7 +107,7 @@ def test_a_queue_that_is_unreachable_is_reported(operator: Client, push: Push, m
     assert "The task queue does not answer now" in text
 
 
-def test_what_is_not_blocked_can_not_be_finished(operator: Client, push: Push, queued: list[str]) -> None:
+def test_what_is_not_blocked_cannot_be_finished(operator: Client, push: Push, queued: list[str]) -> None:
     Push.objects.update(state="RUNNING")
     assert (
         "only one that is blocked by checks can be finished" in operator.get(address(push, "finish")).content.decode()

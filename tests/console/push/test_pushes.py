@@ -161,7 +161,7 @@ def test_a_mistake_in_the_specification_is_shown_at_its_field(operator: Client, 
     answer = operator.post("/console/pushes/new/", {"spec": "jobTypo: SegmentCreationAndTarPush\n", "reason": "r"})
     assert answer.status_code == 400
     text = answer.content.decode()
-    assert "&#x27;jobTypo&#x27; is no key" in text
+    assert "&#x27;jobTypo&#x27; is not a key" in text
     assert 'aria-invalid="true"' in text
     assert "jobTypo: SegmentCreationAndTarPush" in text
 
@@ -190,7 +190,7 @@ def test_cancelling_needs_a_reason_and_calls_the_service(
     assert seen == [(str(push.pk), "wrong file")]
 
 
-def test_a_push_that_can_not_be_cancelled_says_why(
+def test_a_push_that_cannot_be_cancelled_says_why(
     operator: Client, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     push = make_push()

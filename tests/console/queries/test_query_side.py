@@ -79,7 +79,7 @@ def test_formatting_keeps_the_meaning(sql: str, lines: str | None) -> None:
         f"select {','.join('a' * 6000)} from t",
     ],
 )  # fmt: skip
-def test_what_can_not_be_formatted_is_refused(sql: str) -> None:
+def test_what_cannot_be_formatted_is_refused(sql: str) -> None:
     with pytest.raises(QueryRejected):
         formatted_sql(sql)
 

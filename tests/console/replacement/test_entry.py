@@ -230,7 +230,7 @@ def test_the_timeline_offers_several_steps_where_one_is_not_enough(operator: Cli
     assert f"{three[2]}/rollback-to/" not in text
 
 
-def test_a_rollback_over_several_steps_that_can_not_be_done_says_why(
+def test_a_rollback_over_several_steps_that_cannot_be_done_says_why(
     operator: Client, world: World, three: list[str]
 ) -> None:
     world.memory.delete_tree(paths.external_view(TABLE.typed))

@@ -91,7 +91,7 @@ def test_three_steps_back_and_forward_again_are_one_button_each(world: ServingWo
 
 
 @pytest.mark.usefixtures("four")
-def test_an_expired_snapshot_says_what_is_gone_and_can_not_be_gone_to(
+def test_an_expired_snapshot_says_what_is_gone_and_cannot_be_gone_to(
     world: ServingWorld, operator: Client, follow: Callable[[], None]
 ) -> None:
     deletion.delete_segments(world.ctx, TABLE, ["d"], actor=ANN)

@@ -73,7 +73,7 @@ def test_the_entry_that_queries_see_is_marked_after_a_rollback_over_several_step
     assert marked == {"seen-0", "seen-1"}
 
 
-def test_an_entry_that_can_not_be_taken_back_says_why(operator: Client, world: World) -> None:
+def test_an_entry_that_cannot_be_taken_back_says_why(operator: Client, world: World) -> None:
     table = make_table("t_OFFLINE")
     make_segments(table, "a", "b", is_visible=False)
     make_entry(table, "first", segments_from=["a"], segments_to=["b"], timestamp_ms=1_700_000_000_000)

@@ -96,7 +96,7 @@ def test_saved_checks_are_reported_in_words(admin: Client, table: World) -> None
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
         ({"checks": [{"kind": "rowCont"}]}, "checks[0].kind"),
         ({"checks": [{"kind": "nullShare", "column": COLUMN}]}, "checks[0].max"),
         ({"checks": [{"kind": "nullShare", "column": "nobody", "max": 1}]}, "nobody"),
@@ -151,7 +151,7 @@ def test_who_may_only_operate_reads_and_changes_nothing(operator: Client, table:
     assert AuditEvent.objects.get(outcome="refused").action == "updateChecks"
 
 
-def test_a_document_that_can_not_be_read_is_shown_with_the_reason(admin: Client, table: World) -> None:
+def test_a_document_that_cannot_be_read_is_shown_with_the_reason(admin: Client, table: World) -> None:
     node = table.memory.get(paths.table_config(TABLE.typed))
     assert node is not None
     assert node.record is not None
@@ -159,7 +159,7 @@ def test_a_document_that_can_not_be_read_is_shown_with_the_reason(admin: Client,
     table.memory.replace(paths.table_config(TABLE.typed), node.record.with_simple(metadata=broken), node.version)
     text = admin.get(PAGE).content.decode()
     assert "The stored checks cannot be read" in text
-    assert "is no JSON" in text
+    assert "is not JSON" in text
 
 
 def test_the_last_results_of_its_entries_are_listed_in_one_query(

@@ -70,7 +70,7 @@ def test_who_may_not_operate_sees_the_preview_only(viewer: Client, three: list[s
     assert world.visible == ["c"]
 
 
-def test_what_can_not_be_undone_says_why(operator: Client, three: list[str], world: World) -> None:
+def test_what_cannot_be_undone_says_why(operator: Client, three: list[str], world: World) -> None:
     replacement.revert_replace(world.ctx, TABLE, three[2], actor=ANN)
     replacement.start_replace(world.ctx, TABLE, ["c"], ["x"], actor=ANN)
     after = text(operator, f"{LINEAGE}{three[2]}/rollback/")

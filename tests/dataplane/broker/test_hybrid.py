@@ -129,7 +129,7 @@ def test_a_refreshed_record_moves_the_boundary(hybrid: World) -> None:
     poll(lambda: rows(broker) == {"OFFLINE": 48, "REALTIME": 48}, what="the moved boundary")
 
 
-def test_one_side_that_can_not_be_read_fails_the_query_by_name(hybrid: World) -> None:
+def test_one_side_that_cannot_be_read_fails_the_query_by_name(hybrid: World) -> None:
     broker = hybrid.start_broker()
     load(hybrid, "OFFLINE", "o1", range(1, 3))
     poll(lambda: len(rows(broker)) == 2, what="both sides")

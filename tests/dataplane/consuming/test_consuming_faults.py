@@ -1,4 +1,4 @@
-"""A consuming server in trouble: killed behind a commit, rows that can not be built, rows gone from the stream,
+"""A consuming server in trouble: killed behind a commit, rows that cannot be built, rows gone from the stream,
 replicas that only in part were notified.
 """
 
@@ -90,7 +90,7 @@ def test_a_committer_killed_right_after_a_commit_without_deep_store_comes_back_w
     world.exact(1)
 
 
-def test_rows_that_can_not_be_built_lower_the_limit_and_the_replica_starts_over(
+def test_rows_that_cannot_be_built_lower_the_limit_and_the_replica_starts_over(
     world: ConsumingWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build, ids = Snapshot.build, threading.Event()
@@ -148,7 +148,7 @@ def test_a_replica_that_catches_up_never_passes_over_rows_that_are_gone(world: C
     assert [(a.text, b.text) for a, b in intake.lost] == [("10", "50")]
 
 
-def test_a_replica_that_can_not_catch_up_downloads_what_was_committed(world: ConsumingWorld) -> None:
+def test_a_replica_that_cannot_catch_up_downloads_what_was_committed(world: ConsumingWorld) -> None:
     """It holds until then, and neither commits without the rows nor calls them lost."""
     from segments.store.records.data_loss import read_data_loss
 

@@ -1,4 +1,4 @@
-"""A replica that can not go on reports why and leaves the others to it; what is committed already is not consumed."""
+"""A replica that cannot go on reports why and leaves the others to it; what is committed already is not consumed."""
 
 from __future__ import annotations
 

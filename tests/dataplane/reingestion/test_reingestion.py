@@ -72,7 +72,7 @@ def test_filters_and_messages_set_aside_are_those_of_consumption(world: Consumin
     assert {m.offset for m in world.reports.messages} == {m.offset for m in world.reports.messages[:aside]}
 
 
-def test_what_can_not_be_reingested_is_refused_on_the_server(world: ConsumingWorld) -> None:
+def test_what_cannot_be_reingested_is_refused_on_the_server(world: ConsumingWorld) -> None:
     names = consumed(world)
     lost = names[0]
     lose(world, lost)

@@ -34,7 +34,7 @@ P40
 # everybody silent for an hour
 P40
 3608 C S2 40 -> HOLD | gone; 3608 C S2 40 -> HOLD | HOLDING; 3612 C S2 40 -> COMMIT
-# a build that can not succeed ends the round
+# a build that cannot succeed ends the round
 5 C S1 20 -> HOLD; 6 C S2 20 -> HOLD; 7 C S3 20 -> COMMIT; 8 B S3 -> PROCESSED | gone; 13 C S3 10 -> HOLD
 13 C S1 10 -> HOLD; 13 C S2 10 -> COMMIT
 # the winner comes back lower
@@ -132,7 +132,7 @@ P40
 # a server behind a commit is told to catch up, one ahead waits
 P40
 10 C S1 30 -> CATCH_UP 40; 10 C S3 50 -> HOLD 50 | NOTIFIED
-# an excluded server can not start a commit
+# an excluded server cannot start a commit
 5 X S1 20; 6 S S1 20 -> FAILED
 # messages after the commit
 P40

@@ -119,7 +119,7 @@ class Walk(RuleBasedStateMachine):
 
     @rule()
     def lose_the_round(self) -> None:
-        """The znode of the machine is removed or can not be read: records are all there is."""
+        """The znode of the machine is removed or cannot be read: records are all there is."""
         self.stage.machine = None
 
     @rule(kind=st.sampled_from([STANDARD, PAUSELESS]))

@@ -46,7 +46,7 @@ P40
 # a committer that lost its rows reads them again, up to the same end
 P40
 11 S S2 40; 12 C S2 10 -> CATCH_UP 40 | UPLOADING; 13 C S2 40 -> COMMIT 40; 14 S S2 40; 15 E S2 40 -> COMMIT_SUCCESS
-# a committer that can not upload makes way
+# a committer that cannot upload makes way
 P40
 11 S S2 40; 12 C S2 40; 13 C S2 40; 14 C S2 40; 15 C S3 40 -> COMMIT 40; 16 S S3 40; 17 E S3 40 -> COMMIT_SUCCESS
 # only the committer starts and ends the commit

@@ -140,6 +140,6 @@ def test_a_replaced_time_range_needs_both_ends_in_order() -> None:
             read(keys)
 
 
-def test_a_realtime_table_can_not_have_the_task() -> None:
+def test_a_realtime_table_cannot_have_the_task() -> None:
     with pytest.raises(InvalidInput, match="OFFLINE"):
         task(PLAIN, tableType="REALTIME")

@@ -38,7 +38,7 @@ def test_3_the_fifth_string_stays_true_and_is_never_invented() -> None:
 
 
 @pytest.mark.parametrize("items", [["a", "b", "COMPLETED"], ["a", "b", "DONE", "1"], ["a", "b", "COMPLETED", "soon"]])
-def test_5_what_can_not_be_read_is_an_error_never_dropped(items: list[str]) -> None:
+def test_5_what_cannot_be_read_is_an_error_never_dropped(items: list[str]) -> None:
     with pytest.raises(RecordCorrupt):
         lineages.from_record(ZNRecord("t", lists={"X": items}))
 

@@ -41,7 +41,7 @@ def segments_of(table: Table) -> list[str]:
 
 
 def visible(table: Table) -> list[int]:
-    """Rows, and different ids, as a query sees them; nothing while a segment can not be read."""
+    """Rows, and different ids, as a query sees them; nothing while a segment cannot be read."""
     body = table.client.call("POST", "/query/sql", json={"sql": SQL.format(table.name)}).json()
     return [] if body["exceptions"] else [int(value) for value in body["resultTable"]["rows"][0]]
 

@@ -125,7 +125,7 @@ def nobody(installation: Installation) -> requests.Session:
     return session
 
 
-def test_a_login_without_rights_can_not_falsify_answers(
+def test_a_login_without_rights_cannot_falsify_answers(
     client: Client, table: str, servers: list[str], nobody: requests.Session
 ) -> None:
     client.upload(table, "a")
@@ -192,7 +192,7 @@ def test_an_address_that_was_changed_in_zookeeper_gets_nothing_that_could_be_use
         try:
 
             def is_caught() -> bool:
-                assert client.counts(table) == {"a": 10}  # from the other replica: what is not signed is no answer
+                assert client.counts(table) == {"a": 10}  # from the other replica: what is not signed is not an answer
                 return any(request.startswith(b"POST /query") for request in trap.caught)
 
             poll(is_caught, 30, "the broker asks where it was led to")

@@ -64,7 +64,7 @@ def test_a_shared_library_in_an_upload_is_refused_by_name(
     )
     known = {**UPLOAD, "Content-Length": str(len(body)), "Authorization": installation.endpoints["authorization"]}
     status, _, said = ask(installation, "POST", f"/v2/segments?tableName={table}", known, body)
-    assert (status, "evil.so' is no file of a Pinot segment" in said["error"]) == (400, True), said
+    assert (status, "evil.so' is not a file of a Pinot segment" in said["error"]) == (400, True), said
 
 
 def test_a_batch_that_would_fill_the_memory_is_refused(installation: Installation, client: Client, table: str) -> None:

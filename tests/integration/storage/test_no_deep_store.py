@@ -14,7 +14,7 @@ from tests.waiting import poll
 pytestmark = pytest.mark.integration
 
 
-def test_an_installation_without_a_deep_store_keeps_rows_on_its_servers_and_says_what_it_can_not_do(
+def test_an_installation_without_a_deep_store_keeps_rows_on_its_servers_and_says_what_it_cannot_do(
     tmp_path: Path,
 ) -> None:
     installation = Installation(tmp_path / "data", "--deep-store", "none").start()

@@ -246,7 +246,7 @@ def test_a_fault_while_it_runs_is_a_state_and_its_end_is_noticed(
     wait_until(lambda: row("prod").state == UP and names("prod") == ["a", "b"], 90)
 
 
-def test_a_table_that_can_not_be_read_is_reported_and_hides_no_other(
+def test_a_table_that_cannot_be_read_is_reported_and_hides_no_other(
     pinots: dict[str, FakePinot], mirrors: ClusterMirrors
 ) -> None:
     pinots["prod"] = pinot = make_pinot("a")

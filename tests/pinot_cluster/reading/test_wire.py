@@ -1,4 +1,4 @@
-"""Real sockets: certificates, a server that closes connections, one that restarts; what a transport in memory can not
+"""Real sockets: certificates, a server that closes connections, one that restarts; what a transport in memory cannot
 show.
 """
 

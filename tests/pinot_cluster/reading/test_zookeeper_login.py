@@ -186,7 +186,7 @@ def test_a_password_that_is_not_where_it_should_be_is_reported_when_it_is_needed
     ],
 )
 @pytest.mark.usefixtures("installation")
-def test_what_can_not_be_a_login_is_refused_naming_the_field(wrong: dict[str, Any], field: str) -> None:
+def test_what_cannot_be_a_login_is_refused_naming_the_field(wrong: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         clusters.add_cluster(spec(**wrong), ANN)
     assert refused.value.data["field"] == field

@@ -92,7 +92,7 @@ def test_a_repeated_start_never_cleans_up_the_one_whose_answer_was_lost(pinot: P
     assert [p["forceCleanup"] for p in pinot.rest.params] == ["true", "false"]
 
 
-def test_what_can_not_be_verified_is_unknown_and_found_by_the_next_call(
+def test_what_cannot_be_verified_is_unknown_and_found_by_the_next_call(
     pinot: PinotCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("segments.clusters.pinot.calls._CHECK_S", 0.0)

@@ -100,7 +100,7 @@ def test_pinot_not_answering_in_the_middle_leaves_it_under_way(chain: tuple[Pino
     assert pinot.visible == ["a"]
 
 
-def test_the_preview_says_that_snapshots_between_are_seen_and_can_not_come_back(
+def test_the_preview_says_that_snapshots_between_are_seen_and_cannot_come_back(
     chain: tuple[PinotCluster, list[str]],
 ) -> None:
     pinot, entries = chain

@@ -169,7 +169,7 @@ def test_without_copies_a_restore_says_where_the_file_is(cluster: PinotCluster, 
     assert KEEP_COPIES in outcome.remedy
 
 
-def test_what_can_not_be_copied_is_not_deleted(cluster: PinotCluster) -> None:
+def test_what_cannot_be_copied_is_not_deleted(cluster: PinotCluster) -> None:
     keep_copies(cluster.inside)
     (cluster.inside.ctx.deep_store.local_root or Path()).joinpath("t", "a").unlink()
     with pytest.raises(NotFound):

@@ -71,7 +71,7 @@ def test_lists_that_are_not_unnested_become_json_by_mode(mode: str | None, plain
 def test_prefixes_are_renamed_and_a_name_that_is_taken_is_refused() -> None:
     row = {"payload": {"id": 1, "user": {"id": 2}}, "kind": "x"}
     assert rows(row, prefixesToRename={"payload.": ""}) == [{"kind": "x", "id": 1, "user.id": 2}]
-    with pytest.raises(ValueError, match=r"'payload\.id' can not be renamed to 'id'"):
+    with pytest.raises(ValueError, match=r"'payload\.id' cannot be renamed to 'id'"):
         rows({**row, "id": 7}, prefixesToRename={"payload.": ""})
 
 
@@ -137,7 +137,7 @@ def test_nested_files_of_every_format_give_the_same_rows(tmp_path: Path, data_fo
     assert notes.origin.tolist() == [0, 0, 1, 2]
 
 
-def test_csv_files_can_not_be_unnested(tmp_path: Path) -> None:
+def test_csv_files_cannot_be_unnested(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("id\n1\n")
     file = Piece(ANYWHERE.stat(str(tmp_path / "f")))
     assert read_rows(file, ReaderSpec("csv"), SCHEMA, complex_type=complex_type()).to_pylist() == [{"id": 1}]

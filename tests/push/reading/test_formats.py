@@ -1,4 +1,6 @@
-"""Every format, encoding and compression gives the same rows; what is no file of its format is named, never a crash."""
+"""Every format, encoding and compression gives the same rows; what is not a file of its format is named,
+never a crash.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +104,7 @@ def write_avro(path: Path, codec: str, rows: list[dict[str, Any]]) -> None:
 
 
 def packed_by(path: Path, codec: str, pack: Callable[[bytes], bytes]) -> None:
-    """Write the container again with blocks that fastavro can not pack here."""
+    """Write the container again with blocks that fastavro cannot pack here."""
     with path.open("rb") as file:
         blocks = [(b.num_records, b.bytes_.getvalue()) for b in fastavro.block_reader(file)]
     path.write_bytes(b"")
@@ -166,7 +168,7 @@ def test_compression_is_known_by_the_first_bytes(tmp_path: Path, packing: str) -
 def test_a_compressed_file_that_is_cut_off_is_named(tmp_path: Path, packing: str) -> None:
     packed = PACK[packing](json_bytes())
     (tmp_path / "f").write_bytes(packed[: len(packed) - 9])
-    with pytest.raises(InvalidInput, match="f' can not be read"):
+    with pytest.raises(InvalidInput, match="f' cannot be read"):
         read(tmp_path / "f", reader("json"), FileNotes())
 
 
@@ -270,7 +272,7 @@ def test_files_of_no_rows_are_read(tmp_path: Path) -> None:
         assert count_rows(str(tmp_path / name), reader(name)) == 0
 
 
-# Arrow's reader can not give a row that is no UTF-8 to the handler of odd rows; it refuses the file then.
+# Arrow's reader cannot give a row that is not UTF-8 to the handler of odd rows; it refuses the file then.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_random_damage_never_raises_anything_else(tmp_path: Path) -> None:
     rng = random.Random(7)

@@ -1,4 +1,4 @@
-"""Reading CSV, JSON lines and Parquet as Pinot's readers do, and naming the line of what can not be read."""
+"""Reading CSV, JSON lines and Parquet as Pinot's readers do, and naming the line of what cannot be read."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_csv_is_read_as_configured(tmp_path: Path, text: str, reader: ReaderSpec
         ("s,n\na,1\nb\n", "line 3:"),
     ],
 )
-def test_csv_that_can_not_be_read_is_named_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+def test_csv_that_cannot_be_read_is_named_with_its_line(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "bad.csv"
     path.write_text(text)
     with pytest.raises(InvalidInput, match=f"bad.csv' {message}"):
@@ -126,7 +126,7 @@ def test_parquet_is_read_by_column_names(tmp_path: Path) -> None:
     assert read_rows(str(tmp_path / "f"), ReaderSpec("parquet"), SCHEMA).to_pydict() == {"n": [1, 2]}
     assert count_rows(str(tmp_path / "f"), ReaderSpec("parquet")) == 2
     (tmp_path / "g").write_text("no parquet")
-    with pytest.raises(InvalidInput, match="g' can not be read"):
+    with pytest.raises(InvalidInput, match="g' cannot be read"):
         read_rows(str(tmp_path / "g"), ReaderSpec("parquet"), SCHEMA)
 
 

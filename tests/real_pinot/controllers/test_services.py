@@ -250,7 +250,7 @@ def test_tasks_are_reported_as_far_as_the_version_reports_them(driven: Driven) -
     assert found.types == ()
     assert "RetentionManager" in found.periodic
     assert any("switched off" in note for note in found.notes)
-    assert not any("can not be listed" in note for note in found.notes), found.notes
+    assert not any("cannot be listed" in note for note in found.notes), found.notes
     status = pinot_tasks.table_status(driven.ctx, driven.offline_table("a"))
     assert status["size"] is not None
     assert (status["segments"] is None) is (driven.version != "1.5.1")

@@ -1,4 +1,4 @@
-"""Who may change users in the admin, but is no superuser, can not become more: not by a form, and not by another's
+"""Who may change users in the admin, but is not a superuser, cannot become more: not by a form, and not by another's
 password.
 """
 
@@ -26,7 +26,7 @@ def clerk(db: None) -> Client:
 
 
 def above() -> list[User]:
-    """People who can do what the clerk can not."""
+    """People who can do what the clerk cannot."""
     granted = User.objects.create_user("granted")
     Grant.objects.create(user=granted, cluster="*", tables="*", right="administer")
     permitted = User.objects.create_user("permitted")

@@ -1,4 +1,4 @@
-"""A page of another site can not use credentials that a browser remembers."""
+"""A page of another site cannot use credentials that a browser remembers."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def test_who_guesses_from_many_places_does_not_lock_out_a_user_where_that_user_w
     throttle.admit("ben", ELSEWHERE)
 
 
-def test_one_address_can_not_try_many_users(attempts: AttemptCounters, db: None) -> None:
+def test_one_address_cannot_try_many_users(attempts: AttemptCounters, db: None) -> None:
     throttle = SignInThrottle(attempts)
     for number in range(ADDRESS.windows[0].attempts):
         throttle.admit(f"user {number}", HERE)

@@ -99,7 +99,7 @@ def test_a_database_that_does_not_answer_is_reported_unreachable(
         raise OperationalError("gone")
 
     monkeypatch.setattr(sign_in, "user_named", fail)
-    with pytest.raises(Unavailable, match="can not be read now"):
+    with pytest.raises(Unavailable, match="cannot be read now"):
         PEOPLE.admit(asked("ann", "x"), "read", "t")
 
 

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 _METHODS = frozenset({"compile", "match", "fullmatch", "search", "sub", "subn", "split", "finditer", "findall"})
 #: Characters that stand for all others.
 SAMPLE = [chr(c) for c in range(128)] + ["\x85", "\xa0", "é", "²", "٣", "\u2028", "\U0001f600"]
-#: Repetition up to here is no repetition: it can not make a long text slow.
+#: Repetition up to here is not repetition: it cannot make a long text slow.
 _SHORT = 200
 
 

@@ -50,7 +50,7 @@ def rewritten(tar: Path, **more: bytes) -> Path:
 def test_an_upload_with_a_shared_library_is_refused_by_name(table: ApiCluster) -> None:
     answer = table.post_tar(rewritten(table.build("s0", 5), plugin__so=b"\x7fELF"), "s0")
     assert answer.status_code == 400
-    assert "plugin.so' is no file of a Pinot segment" in answer.json()["error"]
+    assert "plugin.so' is not a file of a Pinot segment" in answer.json()["error"]
     assert nothing_left(table)
 
 

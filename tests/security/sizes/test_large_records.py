@@ -1,4 +1,4 @@
-"""Who may change one table can not fill the audit record, or the memory of whoever opens it, with configs that are
+"""Who may change one table cannot fill the audit record, or the memory of whoever opens it, with configs that are
 large.
 """
 

@@ -225,7 +225,7 @@ def test_an_error_after_the_filter_still_names_the_row_of_the_input():
         ([("a", "x"), ("a", "y")], "'a' has two transforms"), ([("", "x")], "needs 'columnName'"),
     ],
 )  # fmt: skip
-def test_transforms_that_can_not_be_ordered_are_refused(transforms, fault):
+def test_transforms_that_cannot_be_ordered_are_refused(transforms, fault):
     with pytest.raises(InvalidInput, match=fault):
         read_ingestion(schema_of(("a", "LONG")), _config(*transforms))
 

@@ -266,7 +266,7 @@ def test_unknown_segments_and_tables(world: RealtimeWorld, talk: Spoken) -> None
     assert world.memory.children(paths.COMPLETION) == []
 
 
-def test_who_can_not_be_answered_now_asks_again(world: RealtimeWorld, talk: Spoken) -> None:
+def test_who_cannot_be_answered_now_asks_again(world: RealtimeWorld, talk: Spoken) -> None:
     class Away(MemoryStore):
         def get_many(self, paths: object) -> list[Versioned | None]:
             raise Unavailable("ZooKeeper does not answer.")
@@ -309,7 +309,7 @@ def test_nobody_waits_for_a_replica_that_stopped_in_a_round_before(world: Realti
 
 
 @pytest.mark.parametrize("simple", [{"state": "DANCING"}, {"streamType": "kafka"}, {"replicas": "three"}])
-def test_a_round_that_can_not_be_read_starts_over(world: RealtimeWorld, talk: Spoken, simple: dict[str, str]) -> None:
+def test_a_round_that_cannot_be_read_starts_over(world: RealtimeWorld, talk: Spoken, simple: dict[str, str]) -> None:
     """One damaged znode, or one about another stream, must not keep a partition from ever being committed."""
     talk.consumed(1, 20)
     node = machine(world, talk.segment)

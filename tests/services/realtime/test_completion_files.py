@@ -52,7 +52,7 @@ def test_the_committed_file_gets_the_segments_name(world: RealtimeWorld, talk: S
 
 
 def test_a_refused_commit_moves_no_file(world: RealtimeWorld, talk: Spoken) -> None:
-    """A stale committer can not overwrite what another one committed."""
+    """A stale committer cannot overwrite what another one committed."""
     talk.uploading().end(1, 40, location=uploaded(world, talk))
     assert talk.end(2, 40, location=uploaded(world, talk, "other"), docs=11) == "FAILED"
     assert b"".join(downloads.open_segment(world.ctx, "t", talk.segment).chunks()) == b"tar"
@@ -99,7 +99,7 @@ def test_a_location_without_a_file_fails_without_harm(world: RealtimeWorld, talk
     assert stored(world) == before
 
 
-def test_a_commit_whose_file_can_not_be_moved_is_made_by_another_replica(world: RealtimeWorld, talk: Spoken) -> None:
+def test_a_commit_whose_file_cannot_be_moved_is_made_by_another_replica(world: RealtimeWorld, talk: Spoken) -> None:
     assert [talk.consumed(1, 20)[0], talk.consumed(2, 40)[0]] == ["HOLD", "HOLD"]
     assert talk.consumed(3, 30) == ("CATCH_UP", "40")
     assert talk.consumed(2, 40) == ("COMMIT", "40")

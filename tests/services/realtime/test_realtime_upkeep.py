@@ -232,7 +232,7 @@ def test_what_a_replacement_hides_is_copied_before_it_is_cleaned_up_and_stays_un
 
 
 @pytest.mark.parametrize("way", ["each", "all", "table"])
-def test_what_can_not_be_copied_is_refused_and_nothing_goes(tmp_path: Path, way: str) -> None:
+def test_what_cannot_be_copied_is_refused_and_nothing_goes(tmp_path: Path, way: str) -> None:
     world = RealtimeWorld(tmp_path, partitions=1)
     segment, _ = on_servers_only(world, {})
     if way == "each":

@@ -99,7 +99,7 @@ def test_a_partition_that_stops_again_and_again_is_tried_less_and_less_often_and
         keep_consumption(world.ctx)
     assert 10 <= len(sequences(world)) <= 20
     world.set_row(world.segments(0)[-1], "OFFLINE")
-    assert any("can not be consumed" in s for s in run(world.ctx, TABLE))
+    assert any("cannot be consumed" in s for s in run(world.ctx, TABLE))
     assert "consumption-failing" in codes()
     consumption.resume_table(world.ctx, TABLE, actor=ANN)
     assert len(world.consuming) == 1

@@ -97,7 +97,7 @@ def test_what_can_be_refused_at_once_is(world: World) -> None:
     assert set(AuditEvent.objects.filter(action="requestEnd").values_list("outcome", flat=True)) == {"refused"}
 
 
-def test_a_job_whose_segment_can_not_be_loaded_fails_with_the_servers_reason(world: World) -> None:
+def test_a_job_whose_segment_cannot_be_loaded_fails_with_the_servers_reason(world: World) -> None:
     job = request_end(world.ctx, TABLE, "open", actor=ANN)
     world.serve()
     world.breaks("b")
@@ -166,7 +166,7 @@ def test_a_job_whose_entry_was_reverted_fails(world: World) -> None:
     assert "reverted meanwhile" in find_job(world.ctx, job.id).message
 
 
-def test_a_cancelled_job_leaves_the_entry_open_and_can_not_be_cancelled_twice(world: World) -> None:
+def test_a_cancelled_job_leaves_the_entry_open_and_cannot_be_cancelled_twice(world: World) -> None:
     job = request_end(world.ctx, TABLE, "open", actor=ANN)
     cancel_job(world.ctx, job.id, ANN)
     world.serve()

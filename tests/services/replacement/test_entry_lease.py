@@ -260,7 +260,7 @@ def test_the_pass_runs_on_demand_by_its_name(world: World) -> None:
 
 
 def test_one_broken_lineage_does_not_stop_the_pass_over_all_tables(world: World) -> None:
-    world.memory.create(paths.lineage("broken_OFFLINE"), entry_record_that_can_not_be_read())
+    world.memory.create(paths.lineage("broken_OFFLINE"), entry_record_that_cannot_be_read())
     heartbeat(world.ctx, TABLE, "open", ANN)
     world.now += 50_000
     entry_reaper.run_all(world.ctx)
@@ -268,7 +268,7 @@ def test_one_broken_lineage_does_not_stop_the_pass_over_all_tables(world: World)
     assert any("Reverted lineage entry open" in s for s in entry_reaper.run_all(world.ctx))
 
 
-def entry_record_that_can_not_be_read() -> Any:
+def entry_record_that_cannot_be_read() -> Any:
     from segments.domain.formats.znrecord import ZNRecord
 
     return ZNRecord("broken_OFFLINE", lists={"e": ["", "x"]})

@@ -191,7 +191,7 @@ def test_the_preview_names_what_stands_in_the_way(cluster: EitherCluster) -> Non
     assert "Revert the newest entry first" in preview.blockers[0]
 
 
-def test_a_locked_segment_can_not_be_deleted_by_hand(cluster: EitherCluster) -> None:
+def test_a_locked_segment_cannot_be_deleted_by_hand(cluster: EitherCluster) -> None:
     cluster.upload("a", "z").replace(["a"], ["b"])
     with pytest.raises(StateConflict, match=r"Blocking segments: \[a\]"):
         deletion.remove_segments(cluster.ctx, cluster.table, ["a", "z"], actor=ANN)

@@ -84,7 +84,7 @@ def test_a_reply_that_is_lost_starts_nothing_twice(table: Controller, fault: Fau
     assert (node and node.version, list(table.look().lineage.entries)) == (0, ["e1"])
 
 
-# Rule `no-mutual-hiding`: entries that hide everything, or can not be read back
+# Rule `no-mutual-hiding`: entries that hide everything, or cannot be read back
 
 
 def test_pinot_lets_two_snapshots_swap_until_both_are_hidden(table: Controller) -> None:

@@ -220,7 +220,7 @@ def test_a_forced_push_leaves_the_pinned_snapshot(world: World) -> None:
     assert world.visible == ["g"]
 
 
-def test_pinned_segments_can_not_be_deleted_by_hand_and_a_pin_survives_a_revert(world: World) -> None:
+def test_pinned_segments_cannot_be_deleted_by_hand_and_a_pin_survives_a_revert(world: World) -> None:
     pin_entry(world.ctx, TABLE, "e3", ANN)
     with pytest.raises(StateConflict, match="d"):
         deletion.remove_segments(world.ctx, TABLE, ["d"], actor=ANN)

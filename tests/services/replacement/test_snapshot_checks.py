@@ -160,7 +160,7 @@ def test_each_kind_reads_the_hidden_side_alone(
     assert said in outcome.measured
 
 
-def test_what_can_not_be_measured_has_failed_with_the_reason(world: World, ctx: Context) -> None:
+def test_what_cannot_be_measured_has_failed_with_the_reason(world: World, ctx: Context) -> None:
     require(ctx, {"kind": "sql", "sql": "select count(*) from t", "expect": ">= 0"})
     entry = open_entry(world, ctx)
     world.servers[1].stop()
@@ -199,7 +199,7 @@ def test_a_check_that_takes_too_long_blocks(world: World, ctx: Context) -> None:
 def test_a_process_without_readers_blocks_and_says_so(world: World, ctx: Context) -> None:
     require(ctx, HALF)
     entry = open_entry(world, ctx)
-    with pytest.raises(PreconditionFailed, match="This process can not read segments"):
+    with pytest.raises(PreconditionFailed, match="This process cannot read segments"):
         end_replace(reading(ctx, unreadable), T, entry, actor=ANN)
 
 
@@ -208,7 +208,7 @@ def test_a_document_that_somebody_else_damaged_blocks(world: World, ctx: Context
     node = world.store.get(paths.table_config(TABLE))
     damaged = node.record.with_simple(metadata=json.dumps({"customConfigs": {"pinotadmin.checks": "{"}}))
     world.store.replace(paths.table_config(TABLE), damaged, node.version)
-    with pytest.raises(PreconditionFailed, match="is no JSON"):
+    with pytest.raises(PreconditionFailed, match="is not JSON"):
         end_replace(ctx, T, entry, actor=ANN)
     end_replace(ctx, T, entry, actor=ANN, override="known")
     assert state(ctx, entry) == "COMPLETED"
@@ -283,7 +283,7 @@ def test_a_preview_changes_nothing_and_never_replaces_the_result_of_a_switch(wor
     assert (kept.status, kept.preview) == ("overridden", False)
 
 
-def test_results_of_entries_that_are_gone_go_with_the_next_result_and_reverted_ones_can_not_be_checked(
+def test_results_of_entries_that_are_gone_go_with_the_next_result_and_reverted_ones_cannot_be_checked(
     world: World, ctx: Context
 ) -> None:
     require(ctx, HALF)
@@ -340,7 +340,7 @@ def test_the_document_is_read_back_as_written_and_other_settings_stay(world: Wor
         ({"kind": "time", "column": "v", "maxAge": "1d"}, "no date-time column"),
         ({"kind": "sql", "sql": "select count(*) from other", "expect": "= 0"}, "does not read table"),
         ({"kind": "sql", "sql": "select nowhere from t", "expect": "= 0"}, "nowhere"),
-        ({"kind": "sql", "sql": "drop table t", "expect": "= 0"}, "can not be run"),
+        ({"kind": "sql", "sql": "drop table t", "expect": "= 0"}, "cannot be run"),
     ],
 )
 def test_checks_that_do_not_fit_the_schema_are_refused_and_nothing_is_written(

@@ -38,7 +38,7 @@ def start(world: World, name: str, size: int, *, old: tuple[str, ...] = ("a", "b
     return start_replace(world.ctx, TABLE, old, [name], actor=ANN, force_cleanup=force, custom_map=declare(size, 10))
 
 
-def test_a_push_that_can_not_fit_is_refused_at_its_start_with_figures(tmp_path: Path) -> None:
+def test_a_push_that_cannot_fit_is_refused_at_its_start_with_figures(tmp_path: Path) -> None:
     """Fails on the original's behaviour: there start never checks it, and the push dies at some upload."""
     world = world_of(tmp_path)
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""What an installation without a deep store takes and what it refuses, and tables that servers can not share among
+"""What an installation without a deep store takes and what it refuses, and tables that servers cannot share among
 themselves.
 """
 

@@ -88,13 +88,13 @@ def test_a_deletion_that_waits_is_taken_back_without_moving_a_file(world: World)
     assert (world.ideal, world.files) == (["a", "b"], ["a", "b"])
 
 
-def test_a_deletion_that_is_over_can_not_be_taken_back_but_restored(world: World) -> None:
+def test_a_deletion_that_is_over_cannot_be_taken_back_but_restored(world: World) -> None:
     deleted(world, "a")
     with pytest.raises(NotFound, match="archive"):
         restore.cancel_deletion(world.ctx, TABLE, "a", actor=ANN)
 
 
-def test_a_claimed_deletion_can_not_be_taken_back(world: World) -> None:
+def test_a_claimed_deletion_cannot_be_taken_back(world: World) -> None:
     world.upload("a")
     deletion.remove_segments(world.ctx, TABLE, ["a"], actor=ANN)
     world.serve()

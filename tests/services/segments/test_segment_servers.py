@@ -53,7 +53,7 @@ def test_an_override_comes_before_the_tenant_and_is_a_whole_tag(
 
 
 @pytest.mark.parametrize("table_type", ["OFFLINE", "REALTIME"])
-def test_an_override_that_is_no_tag_of_servers_or_can_not_hold_is_refused(table_type: str) -> None:
+def test_an_override_that_is_no_tag_of_servers_or_cannot_hold_is_refused(table_type: str) -> None:
     tag = "b" if table_type == "REALTIME" else "b_OFFLINE"
     tenants = {"tagOverrideConfig": {"realtimeConsuming": tag}}
     config = parse_table_config({"tableName": "t", "tableType": table_type, "tenants": tenants})

@@ -69,7 +69,7 @@ def test_it_is_lifted_once_on_record(ctx: Context) -> None:
 
 @pytest.mark.parametrize("wait", [timedelta(0), timedelta(seconds=-1), LONGEST + timedelta(minutes=1)])
 def test_an_end_that_has_passed_or_is_far_away_is_refused(ctx: Context, wait: timedelta) -> None:
-    with pytest.raises(InvalidInput, match="can not end"):
+    with pytest.raises(InvalidInput, match="cannot end"):
         snooze(ctx, make_finding(), timezone.now() + wait, actor=ANN)
 
 

@@ -47,5 +47,5 @@ ANSWERS: Final[Mapping[str, tuple[Any, ...]]] = {
     "GET /api/v1/audit": (work.AuditEvents,),
 }
 
-#: Models of answers that may also be empty, which OpenAPI can not say: GET /segments/{table}/lineage.
+#: Models of answers that may also be empty, which OpenAPI cannot say: GET /segments/{table}/lineage.
 MAYBE_EMPTY: Final = (replacement.TableLineage,)

@@ -51,7 +51,7 @@ def drop_instance(ctx: Context, name: str) -> None:
         if node and node.record and typed != "brokerResource" and any(name in row for row in node.record.maps.values()):
             raise StateConflict(
                 f"Instance '{name}' holds segments of table '{typed}'.",
-                remedy="Drop the table, or start the server again: its segments can not be moved to other servers.",
+                remedy="Drop the table, or start the server again: its segments cannot be moved to other servers.",
             )
     ctx.store.delete_tree(f"{paths.INSTANCES}/{name}")
     ctx.store.delete(paths.participant(name))

@@ -17,7 +17,7 @@ def ask_server(ctx: Context, server: str, method: str, path: str, timeout_s: flo
     """What one server answers, as JSON. Unavailable when it never joined or does not answer; Rejected as it says."""
     config = instance_configs(ctx.store).get(server)
     if config is None:
-        raise Unavailable(f"Server {server} can not be asked.", remedy="Try again in a moment.")
+        raise Unavailable(f"Server {server} cannot be asked.", remedy="Try again in a moment.")
     return connected(ctx).servers.ask(config.admin_url, method, path, timeout_s)
 
 

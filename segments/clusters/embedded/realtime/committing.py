@@ -215,7 +215,7 @@ def _built(theirs: SegmentMetadata) -> Built:
 
 def _until(node: Versioned | None) -> int:
     """Until when the committer of a round may be at work; 0: no round is open, its committer has given up, or the round
-    can not be read.
+    cannot be read.
     """
     try:
         machine = from_record(node.record) if node and node.record else None
@@ -244,7 +244,7 @@ def _finding(each: Unfinished, why: str, now_ms: int) -> Found:
             text = f"No replica has segment {name}: all are in ERROR. {why or 'It is read from the stream again.'}"
             return Found(REINGEST, name, "error", text)
         case Need.UNBUILT:
-            text = f"{since}: its servers have its rows and can not build it. {why or 'They are read again.'}"
+            text = f"{since}: its servers have its rows and cannot build it. {why or 'They are read again.'}"
             return Found(REINGEST, name, "error", text)
         case Need.FORBIDDEN:
             text = (

@@ -207,7 +207,7 @@ def _is_reported(case: Case) -> bool:
 def _finding_of(case: Case) -> Found:
     if case.kind is Kind.FAILING and case.latest is not None:
         text = (
-            f"Partition {case.partition} can not be consumed: every replica of {case.latest.name} stopped, for the"
+            f"Partition {case.partition} cannot be consumed: every replica of {case.latest.name} stopped, for the"
             f" {case.latest.times_again + 1}. time in a row. It is tried again later; the servers' logs say why."
         )
         return Found(PREFIX + "failing", str(case.partition), "error", text)

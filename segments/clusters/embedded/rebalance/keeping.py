@@ -56,5 +56,5 @@ def _is_running(ctx: Context, table: TableName) -> bool:
         ask_to_commit(ctx, table)
         return read_jobs(ctx, table).running is not None
     except Exception:
-        log.exception("The rebalances of %s can not be read.", table)
+        log.exception("The rebalances of %s cannot be read.", table)
         return False

@@ -38,7 +38,7 @@ class Planned:
 
 
 def make_plan(ctx: Context, table: TableName, options: Options) -> Planned:
-    """Raises NotFound, InvalidInput for options that can not be kept, StateConflict when servers are missing."""
+    """Raises NotFound, InvalidInput for options that cannot be kept, StateConflict when servers are missing."""
     options.refuse_pinot_only()
     config = read_table_config(ctx, table)
     seen = observe(ctx, table)
@@ -62,7 +62,7 @@ def make_plan(ctx: Context, table: TableName, options: Options) -> Planned:
 
 
 def _check_alive(seen: Observed, moved: Mapping[str, Sequence[str]]) -> None:
-    """A server that is down can not load: its segments would be waited for."""
+    """A server that is down cannot load: its segments would be waited for."""
     wanted = {i for s, target in moved.items() for i in target if i not in seen.ideal.maps[s]}
     down = sorted(wanted - seen.live)
     if down:

@@ -47,7 +47,7 @@ def _check_rows_stand_alone(config: TableConfig | None, table: TableName) -> Non
     """A segment that is hidden would still hide rows of others. Raises InvalidInput."""
     if config is not None and is_keyed(config):
         raise InvalidInput(
-            f"Segments of upsert or dedup table '{table}' can not be replaced: its rows decide about one another.",
+            f"Segments of upsert or dedup table '{table}' cannot be replaced: its rows decide about one another.",
             remedy="Send the rows to the stream.",
         )
 

@@ -47,7 +47,7 @@ def find_kept(ctx: Context, config: TableConfig, names: Sequence[str], files: Se
     found = {
         s: Found(_possible(ctx, config, s, queued.get(s), stored.get(s)), stored.get(s), queued.get(s)) for s in names
     }
-    # What waits for its deletion is the newest version; an older one can not take its place before that is archived.
+    # What waits for its deletion is the newest version; an older one cannot take its place before that is archived.
     older = {archive.segment_of(f) for f in files}.intersection(
         s for s, f in found.items() if f.item is not None and f.kept is None
     )
@@ -177,7 +177,7 @@ def _claim(
 def _register(
     ctx: Context, config: TableConfig, ready: Sequence[KeptFile], token: str, rule: ReturnRule
 ) -> dict[str, Outcome]:
-    """Records and rows in one transaction, while the names are still ours; what can not be is reported."""
+    """Records and rows in one transaction, while the names are still ours; what cannot be is reported."""
     table, outcomes = config.table, dict[str, Outcome]()
 
     def attempt() -> Sequence[Write] | None:

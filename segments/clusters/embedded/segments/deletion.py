@@ -131,7 +131,7 @@ def _own_term(ctx: Context, table: TableName) -> str | None:
         return None  # the table is just being dropped: the cluster's own time holds
     except PinotAdminError:
         log.exception(
-            "The config of %s can not be read; files of deleted segments are kept for the cluster's time.", table
+            "The config of %s cannot be read; files of deleted segments are kept for the cluster's time.", table
         )
         return None
 

@@ -31,7 +31,7 @@ def remove_hidden(
 
     Decided again in every attempt: a segment that became visible again, was pinned or taken over by an unfinished
     replacement meanwhile stays. ``still`` says which are to go as of now where that is not so simple. What only servers
-    have is copied into the deep store first, where there is one; what can not be copied now stays hidden until a later
+    have is copied into the deep store first, where there is one; what cannot be copied now stays hidden until a later
     pass can.
     """
     removed: list[str] = []

@@ -253,7 +253,7 @@ class Registration:
 
 
 def refresh_on_servers(ctx: Context, typed: str, segment: str) -> None:
-    """REFRESH_SEGMENT to every live server that has or should have the segment. One that can not be asked is only
+    """REFRESH_SEGMENT to every live server that has or should have the segment. One that cannot be asked is only
     logged.
     """
     nodes = ctx.store.get_many([paths.ideal_state(typed), paths.external_view(typed)])

@@ -180,7 +180,7 @@ def set_table_enabled(ctx: Context, table: TableName, is_enabled: bool) -> None:
 
 
 def _stored(node: Versioned) -> TableConfig | None:
-    """The config on record; None when it can not be read."""
+    """The config on record; None when it cannot be read."""
     try:
         return configs.from_record(node.record) if node.record is not None else None
     except PinotAdminError:
@@ -188,7 +188,7 @@ def _stored(node: Versioned) -> TableConfig | None:
 
 
 def _body_of(node: Versioned) -> dict[str, Any]:
-    """The config on record, for the audit; one that can not be read as the texts that it is stored as."""
+    """The config on record, for the audit; one that cannot be read as the texts that it is stored as."""
     return config_body(node.record) if node.record else {}
 
 
@@ -209,7 +209,7 @@ def _with_streams(ideal: ZNRecord, before: Versioned, config: TableConfig) -> ZN
 
 
 def _with_secrets_of(node: Versioned, given: TableConfig) -> TableConfig:
-    """The config as given, with the stored secrets where it is masked; one that can not be read is replaced, and has
+    """The config as given, with the stored secrets where it is masked; one that cannot be read is replaced, and has
     none to keep.
     """
     if not has_mask(given.body):

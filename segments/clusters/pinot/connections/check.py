@@ -84,7 +84,7 @@ def _ask_controller(row: Cluster, data_dir: Path, url: str, seen: _Seen) -> Pino
         controller.close()
         return None
     seen.named, seen.version = named, seen.version or version
-    known = "" if parse_version(version) else ", which is no version that we can read"
+    known = "" if parse_version(version) else ", which is not a version that we can read"
     seen.steps.append(
         CheckStep(name, True, f"Answers for the Pinot cluster '{named}', version {version or 'unknown'}{known}.")
     )

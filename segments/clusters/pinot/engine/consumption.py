@@ -38,7 +38,7 @@ class PinotConsumptionEngine:
     def reingest(ctx: Context, table: TableName, segment: str, *, accepts_loss: bool, by: str) -> NoReturn:
         """Not from here: Pinot's servers are asked by its own validation."""
         raise StateConflict(
-            f"Segment '{segment}' can not be reingested from here: Pinot's own validation has a server do it.",
+            f"Segment '{segment}' cannot be reingested from here: Pinot's own validation has a server do it.",
             remedy="Run RealtimeSegmentValidationManager for its table.",
         )
 

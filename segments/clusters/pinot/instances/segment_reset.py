@@ -31,7 +31,7 @@ def reset_segment(ctx: Context, table: TableName, segment: str, *, target: str |
 
 
 def reset_table(ctx: Context, table: TableName, *, errors_only: bool, target: str | None) -> int:
-    """Of every segment; ``errors_only``: only those in ERROR, one by one where the version can not choose them."""
+    """Of every segment; ``errors_only``: only those in ERROR, one by one where the version cannot choose them."""
     rows = _shown(ctx, table)
     broken = sorted(s for s, row in rows.items() if any(v == ERROR and target in (None, i) for i, v in row.items()))
     if errors_only and not pinot_version.has(version(ctx), pinot_version.RESET_ERRORS):

@@ -98,6 +98,6 @@ def follow_messages(ctx: Context, table: TableName, live: Collection[str]) -> Br
         messages = BrokerMessages(ctx.store, table, brokers)
         messages.begin()
     except PinotAdminError as error:
-        log.info("The messages to the brokers of %s can not be followed: %s", table, error)
+        log.info("The messages to the brokers of %s cannot be followed: %s", table, error)
         return None
     return messages

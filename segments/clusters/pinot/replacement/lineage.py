@@ -17,14 +17,14 @@ def lineage_now(ctx: Context, table: TableName) -> Lineage:
     """Asked of the controller itself, without our notes: where a change of a moment ago is searched for. NotFound: no
     such table.
 
-    An empty answer is a table that never had a replacement; ControllerFault (unexpected) when it is no lineage.
+    An empty answer is a table that never had a replacement; ControllerFault (unexpected) when it is not a lineage.
     """
     path = f"/segments/{quoted(table.raw)}/lineage"
     listed = read_object(ctx, path, {"type": table.type}).get("lineageEntries") or {}
     try:
         return Lineage(table.typed, {i: _entry(i, fields) for i, fields in listed.items()})
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise odd_answer(path, f"what is no lineage ({error!r})") from error
+        raise odd_answer(path, f"what is not a lineage ({error!r})") from error
 
 
 def entry_of_start(

@@ -62,7 +62,7 @@ def limited(plan: RollbackPlan, served: Mapping[str, bool]) -> RollbackPlan:
                     "is there, but no live server serves it",
                     "Wait until its servers are back, or go back fewer steps.",
                 )
-            text = f"Pinot can not revert lineage entry '{entry.id}': segment '{missing[0]}' of its old side {why}."
+            text = f"Pinot cannot revert lineage entry '{entry.id}': segment '{missing[0]}' of its old side {why}."
             blockers.append(PreconditionFailed(text, remedy=remedy, segments=missing))
         if entry.is_pinned:
             text = f"Lineage entry '{entry.id}' is pinned, and Pinot deletes the new side of what it reverts."

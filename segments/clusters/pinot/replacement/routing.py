@@ -84,7 +84,7 @@ def show(ctx: Context, table: TableName, before: Lineage, after: Lineage) -> Sho
 
 
 def shown(ctx: Context, table: TableName, expected: Callable[[], Expected]) -> Shown:
-    """Wait for the brokers after a switch that is done: that it can not be verified is reported and logged, and is no
+    """Wait for the brokers after a switch that is done: that it cannot be verified is reported and logged, and is no
     error.
     """
     try:

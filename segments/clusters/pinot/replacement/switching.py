@@ -96,7 +96,7 @@ class _Change:
         return lineage if self.wanted.changed else lineage.having(replace(self.wanted.entry, state=State.IN_PROGRESS))
 
     def decide(self) -> Switch | None:
-        """What is wanted now, None: nothing. Raises why it can not be."""
+        """What is wanted now, None: nothing. Raises why it cannot be."""
         seen = _observe_served(self.ctx, self.table) if self.served else observe(self.ctx, self.table)
         wanted = self.decision(seen)
         if wanted is not None:

@@ -96,11 +96,11 @@ def _old_name(segment: str) -> str:
 
 
 def _check_names(plan: UndoPlan) -> None:
-    """A consumed segment's name says its place in the stream: it can not come back under another."""
+    """A consumed segment's name says its place in the stream: it cannot come back under another."""
     consumed = [s for s in plan.back if is_llc_name(s)]
     if consumed:
         raise PreconditionFailed(
-            f"Segment '{consumed[0]}' was consumed from a stream: it can not come back under another name.",
+            f"Segment '{consumed[0]}' was consumed from a stream: it cannot come back under another name.",
             remedy="Wait until Pinot has dropped the reverted entry, then restore it by name.",
             entry=plan.target,
             segments=consumed,

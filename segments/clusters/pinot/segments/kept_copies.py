@@ -33,7 +33,7 @@ _PINOT_KEEPS: Final = (
 )
 _RESTORABLE: Final = "Their files are kept for a while, and they can be restored from the tab Deleted."
 _GONE: Final = (
-    "They can not be restored from here, and there is no undo: Pinot keeps their files in Deleted_Segments for a "
+    "They cannot be restored from here, and there is no undo: Pinot keeps their files in Deleted_Segments for a "
     f"while. With {KEEP_COPIES} = true in the table's metadata.customConfigs, copies are kept before segments are "
     "deleted from here."
 )
@@ -58,7 +58,7 @@ def notice(config: TableConfig) -> str:
 
 
 def keep_before(ctx: Context, table: TableName, segments: Sequence[str], actor: Actor, *, config: TableConfig) -> None:
-    """Copy these before they are deleted, if the table asks for it. Raises when one can not be copied: then nothing is
+    """Copy these before they are deleted, if the table asks for it. Raises when one cannot be copied: then nothing is
     deleted.
     """
     if not segments or not keeps_copies(config):
@@ -78,7 +78,7 @@ def keep_replaced(ctx: Context, config: TableConfig, segment: str, crc: int, act
     """Copy a segment before one of the same name with this ``crc`` takes its place, if the table asks for copies; once
     for a content.
 
-    Raises when it can not be copied: then nothing is replaced.
+    Raises when it cannot be copied: then nothing is replaced.
     """
     if not keeps_copies(config):
         return

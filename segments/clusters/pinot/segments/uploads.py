@@ -84,12 +84,12 @@ def upload_tar(ctx: Context, upload: Upload, tar: Path) -> UploadResult:
 
 def upload_uri(ctx: Context, upload: Upload, uri: str) -> UploadResult:
     """Have the controller fetch a tar. It is not known which segment comes, so it can be neither fenced nor found.
-    PreconditionFailed when the controller can not read the address.
+    PreconditionFailed when the controller cannot read the address.
     """
     check_foreign(ctx, upload.table, uri)
     if upload.lineage_entry is not None:
         raise StateConflict(
-            "The segment of an upload by address is known only when it is there, so it can not be bound to a lineage "
+            "The segment of an upload by address is known only when it is there, so it cannot be bound to a lineage "
             "entry on a Pinot cluster.",
             remedy="Upload the tar, or its metadata with the address.",
         )

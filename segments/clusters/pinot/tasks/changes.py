@@ -110,7 +110,7 @@ def delete_task(ctx: Context, task_type: str, name: str, *, actor: Actor) -> Non
 
 
 def why_not_deleted(state: str, queue: str) -> str:
-    """Why a task in this state can not be deleted while its queue is in that one (Helix refuses it); empty: it can."""
+    """Why a task in this state cannot be deleted while its queue is in that one (Helix refuses it); empty: it can."""
     if state not in FINAL:
         return f"The task is {state}; only a finished one can be deleted."
     if queue != STOPPED:

@@ -129,7 +129,7 @@ def _details(ctx: Context, name: str, state: str, verbosity: int) -> MinionTask:
             with refusals_translated(is_change=False):
                 found = controller(ctx).get(f"/tasks/task/{quoted(name)}/debug", {"verbosity": level})
         except PinotAdminError as error:
-            note = note or f"The controller can not list all of its tasks: {CHAIN.sub('', error.message)}"
+            note = note or f"The controller cannot list all of its tasks: {CHAIN.sub('', error.message)}"
         else:
             return replace(task_of(name, state, found), note=note)
     try:

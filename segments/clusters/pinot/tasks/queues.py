@@ -82,7 +82,7 @@ class PinotTasks:
 
 
 def read_tasks(ctx: Context) -> PinotTasks:
-    """One read; a part that the controller does not answer is a note, not an error. Unavailable when it can not be
+    """One read; a part that the controller does not answer is a note, not an error. Unavailable when it cannot be
     asked at all.
     """
     notes: list[str] = []
@@ -144,13 +144,13 @@ def _names(ctx: Context, notes: list[str]) -> list[str]:
             found = controller(ctx).get("/tasks/tasktypes")
     except PinotAdminError as error:
         _unless_unreachable(error)
-        notes.append(f"The types of minion tasks can not be listed: {error.message}")
+        notes.append(f"The types of minion tasks cannot be listed: {error.message}")
         return []
     return sorted(str(n) for n in found) if isinstance(found, list) else []
 
 
 def _unless_unreachable(error: PinotAdminError) -> None:
-    """Raise it again when the controller can not be used at all: then there is nothing to show."""
+    """Raise it again when the controller cannot be used at all: then there is nothing to show."""
     if isinstance(error, Unavailable) and "state" in error.data:
         raise error
 
@@ -160,7 +160,7 @@ def _type(ctx: Context, name: str, wanted: Mapping[str, Mapping[str, str]], note
         tasks = task_states(ctx, name)
     except PinotAdminError as error:
         _unless_unreachable(error)
-        notes.append(f"The tasks of type {name} can not be listed: {error.message}")
+        notes.append(f"The tasks of type {name} cannot be listed: {error.message}")
         tasks = {}
     return TaskType(name, queue_state(ctx, name), count_states(tasks), tasks, tables_with(wanted, name))
 
@@ -192,12 +192,12 @@ def _note_scheduler(notes: list[str], error: NotFound) -> None:
     notes.append(
         f"{text} Schedules of tables do not run automatically."
         if is_off
-        else f"Schedules can not be read: {error.message}"
+        else f"Schedules cannot be read: {error.message}"
     )
 
 
 def _keys(ctx: Context) -> tuple[str, dict[tuple[str, str], tuple[ReportedTime, ReportedTime]] | None]:
-    """At least which jobs there are, where their times can not be read."""
+    """At least which jobs there are, where their times cannot be read."""
     found = _asked(ctx, "/tasks/scheduler/jobKeys", None)
     return (
         ("on", {_key(job): (NOT_REPORTED, NOT_REPORTED) for job in _dicts(found)})
@@ -218,7 +218,7 @@ def _schedules(
 
 
 def live_minions(ctx: Context) -> tuple[str, ...] | None:
-    """Minions that are alive; None where that can not be read."""
+    """Minions that are alive; None where that cannot be read."""
     try:
         return tuple(sorted(i for i in ctx.store.children(paths.LIVE_INSTANCES) if i.startswith(_MINION)))
     except PinotAdminError:
@@ -228,7 +228,7 @@ def live_minions(ctx: Context) -> tuple[str, ...] | None:
 def _periodic(ctx: Context, notes: list[str]) -> tuple[str, ...]:
     found = _asked(ctx, "/periodictask/names", None)
     if not isinstance(found, list):
-        notes.append("The periodic tasks of the controller can not be listed.")
+        notes.append("The periodic tasks of the controller cannot be listed.")
         return ()
     return tuple(sorted(str(n) for n in found))
 

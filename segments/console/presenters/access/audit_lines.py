@@ -104,6 +104,6 @@ def _links(cluster: str, pages: Sequence[tuple[str, str, tuple[Any, ...]]]) -> l
         if all(isinstance(name, str) and name for name in names):
             try:
                 found.append((words, address_in(cluster, page, *names)))
-            except NoReverseMatch:  # what the record names so is no name
+            except NoReverseMatch:  # what the record names so is not a name
                 continue
     return found

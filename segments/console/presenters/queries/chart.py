@@ -41,7 +41,7 @@ def _column(name: str, kind: str, values: list[Any]) -> dict[str, Any]:
 
 
 def _number(value: Any) -> float | None:
-    """Infinities and NaN are texts in Pinot's answers, and BIG_DECIMAL always; what is no finite number is a gap."""
+    """Infinities and NaN are texts in Pinot's answers, and BIG_DECIMAL always; what is not a finite number is a gap."""
     try:
         found = float(value)
     except (TypeError, ValueError):

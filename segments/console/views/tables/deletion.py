@@ -84,7 +84,7 @@ def _going(target: Target) -> list[str]:
 
 def _coming_back(target: Target) -> list[str]:
     if not target.ctx.engine.offers.own_processes:
-        return ["Pinot keeps the files for as long as its settings say; from here they can not come back."]
+        return ["Pinot keeps the files for as long as its settings say; from here they cannot come back."]
     kept = "The files are kept for as long as the table or the cluster says, or as you say below."
     if target.table.type == OFFLINE:
         return [kept, "Until then, Tables > Deleted tables brings the table back with the rows that queries see now."]
@@ -176,7 +176,7 @@ BRING_BACK: Final = Operation(
     run=_run_bring_back,
     back=lambda _: reverse("console:dropped_tables"),
     then=lambda _: reverse("console:tables"),
-    why_not_title="This table can not be brought back from here.",
+    why_not_title="This table cannot be brought back from here.",
 )
 
 

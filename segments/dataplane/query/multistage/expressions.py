@@ -70,7 +70,7 @@ class RowCompiler(Compiler):
         where = rows.predicate(node.expression.this) if isinstance(node, exp.Filter) else None
         call = node.this if isinstance(node, exp.Filter) else node
         if not isinstance(call, exp.Anonymous) or not is_aggregation(str(call.this)):
-            raise QueryRejected(f"'{node.sql()[:80]}' is no aggregation.", error_code=SQL_PARSING)
+            raise QueryRejected(f"'{node.sql()[:80]}' is not an aggregation.", error_code=SQL_PARSING)
         raw = list(call.expressions)
         distinct = len(raw) == 1 and isinstance(raw[0], exp.Distinct)
         raw = list(raw[0].expressions) if distinct else raw
@@ -199,7 +199,7 @@ def _in_query(self: RowCompiler, node: exp.In) -> Expr | None:
     right = select[0].named("query")
     compare("=", left, Expr(right.sql, right.type, "query", right.mv))  # their types go together
     if left.mv or (left.type != right.type and "BIG_DECIMAL" in (left.type, right.type)):
-        raise QueryRejected(f"'{left.name}' can not be compared with the values of a query.", remedy="Use CAST.")
+        raise QueryRejected(f"'{left.name}' cannot be compared with the values of a query.", remedy="Use CAST.")
     return Expr(f"({left.sql} IN ({sql}))", "BOOLEAN", f"in({left.name},query@{id(node)})")
 
 

@@ -115,7 +115,7 @@ class From:
                 raise QueryRejected(
                     f"'{name[:80]}' is a name of WITH, which is not known here.",
                     error_code=SQL_PARSING,
-                    remedy="Give the part of WITH a name that no table has; a part can not name itself.",
+                    remedy="Give the part of WITH a name that no table has; a part cannot name itself.",
                 )
             self._add(made.relation(node.alias or name, short, columns))
             return f"({made.sql}) AS {short}"

@@ -120,7 +120,7 @@ class DerivedRelation:
         return list(self.fields)
 
     def find(self, name: str) -> list[Field]:
-        """A name may stand for several: then it can not be used."""
+        """A name may stand for several: then it cannot be used."""
         alike = [f for f in self.fields if f.name == name]
         return alike or [f for f in self.fields if f.name.lower() == name.lower()]
 

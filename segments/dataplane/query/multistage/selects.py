@@ -230,10 +230,10 @@ class _Items:
         for node in group.expressions:
             meant = self._item(node)
             if has_aggregation(meant):
-                raise QueryRejected("Aggregation functions can not stand in GROUP BY.", error_code=SQL_PARSING)
+                raise QueryRejected("Aggregation functions cannot stand in GROUP BY.", error_code=SQL_PARSING)
             key = self.rows.whole(meant)[0]
             if key.mv:
-                raise QueryRejected(f"Multi-value column '{key.name}' can not stand in GROUP BY of a join.")
+                raise QueryRejected(f"Multi-value column '{key.name}' cannot stand in GROUP BY of a join.")
             keys.append(replace(key, sql=typed(key)))
         return keys
 
@@ -258,7 +258,7 @@ class _Items:
         return f" ORDER BY {', '.join(items)}"
 
     def _item(self, node: exp.Expression) -> exp.Expression:
-        """``2`` is the second selected item; a name that is no column may be an alias."""
+        """``2`` is the second selected item; a name that is not a column may be an alias."""
         at = _ordinal(node, len(self.items))
         return self._meant(node) if at is None else self.items[at][0]
 

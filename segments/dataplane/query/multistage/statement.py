@@ -19,7 +19,7 @@ from segments.expressions.sql import PinotSql
 from segments.names import split_table_name
 
 #: Mentions of tables in one query; each table is read once. And those of parts of WITH as well: DuckDB's planning of a
-#: join of very many can not be interrupted.
+#: join of very many cannot be interrupted.
 MAX_TABLES: Final = 16
 MAX_MENTIONS: Final = 64
 _CACHED: Final = 64
@@ -67,12 +67,12 @@ def _parse(sql: str) -> StagesStatement:
     try:
         trees = [t for t in _StagesSql().parser().parse(query.tokens, query.text) if t is not None]
         if len(trees) != 1 or not isinstance(trees[0], (exp.Select, exp.SetOperation)):
-            raise QueryRejected("The text is no single SELECT.", error_code=SQL_PARSING)
+            raise QueryRejected("The text is not a single SELECT.", error_code=SQL_PARSING)
         parts = _parts(trees[0])
         return StagesStatement(trees[0], _tables(trees[0], parts), parts, query.options)
     except SqlglotError as error:
         text = str(error).split("\n")[0][:300]
-        raise QueryRejected(f"The SQL can not be parsed: {text}", error_code=SQL_PARSING) from error
+        raise QueryRejected(f"The SQL cannot be parsed: {text}", error_code=SQL_PARSING) from error
     except RecursionError as error:
         raise QueryRejected("The query is nested too deeply.", error_code=SQL_PARSING) from error
 
@@ -120,7 +120,7 @@ def _tables(tree: exp.Select | exp.SetOperation, parts: frozenset[str]) -> Mappi
 
 
 def name_of(table: exp.Table) -> str:
-    """Without its database. Raises QueryRejected for what is no name: a function, a list of values."""
+    """Without its database. Raises QueryRejected for what is not a name: a function, a list of values."""
     if not isinstance(table.this, exp.Identifier):
         raise QueryRejected("FROM takes names of tables and subqueries, no functions.", error_code=SQL_PARSING)
     name = str(table.this.this).rpartition(".")[2]

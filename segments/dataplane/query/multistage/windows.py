@@ -47,10 +47,10 @@ def window(self: _Compiles, node: exp.Window) -> Expr:
 def ordering(found: Expr, item: exp.Expression, text: str | None = None) -> str:
     """An item of ORDER BY; null counts as the greatest unless NULLS FIRST or LAST says otherwise."""
     if not isinstance(item, exp.Ordered):
-        raise QueryRejected(f"'{item.sql()[:80]}' can not stand in ORDER BY.", error_code=SQL_PARSING)
+        raise QueryRejected(f"'{item.sql()[:80]}' cannot stand in ORDER BY.", error_code=SQL_PARSING)
     check_parts(item)
     if found.mv:
-        raise QueryRejected(f"Multi-value column '{found.name}' can not stand in ORDER BY.")
+        raise QueryRejected(f"Multi-value column '{found.name}' cannot stand in ORDER BY.")
     sql = text or (as_double(found) if found.type == "BIG_DECIMAL" else typed(found))
     direction, place = "DESC" if item.args.get("desc") else "ASC", "FIRST" if item.args.get("nulls_first") else "LAST"
     return f"{sql} {direction} NULLS {place}"

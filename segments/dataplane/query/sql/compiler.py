@@ -148,7 +148,7 @@ class Compiler:
         """An expression that must be true or false."""
         found = self.compile(node)
         if found.type != "BOOLEAN" or found.mv:
-            raise QueryRejected(f"'{found.name}' is no condition.", remedy="Compare it with a value.")
+            raise QueryRejected(f"'{found.name}' is not a condition.", remedy="Compare it with a value.")
         return found
 
     def column(self, node: exp.Column) -> Expr:
@@ -161,7 +161,7 @@ class Compiler:
         """A function call by name."""
         if is_aggregation(str(node.this)):
             raise QueryRejected(
-                f"Aggregation '{_shown(node)}' can not stand here.", remedy="Use it in SELECT, HAVING or ORDER BY."
+                f"Aggregation '{_shown(node)}' cannot stand here.", remedy="Use it in SELECT, HAVING or ORDER BY."
             )
         if any(isinstance(a, (exp.Distinct, exp.Star)) for a in node.expressions):
             raise QueryRejected(f"'{_shown(node)}' is not supported.")
@@ -191,7 +191,7 @@ def _compared(operator: str, left: Expr, right: Expr) -> str:
     )
     if not comparable:
         raise QueryRejected(
-            f"'{left.name}' ({left.type}) can not be compared with '{right.name}' ({right.type}).", remedy="Use CAST."
+            f"'{left.name}' ({left.type}) cannot be compared with '{right.name}' ({right.type}).", remedy="Use CAST."
         )
     return f"({left.sql} {operator} {right.sql})"
 

@@ -13,8 +13,8 @@ from segments.expressions.sql import PinotSql
 
 
 def may_be_cut(sql: str, rows: int) -> bool:
-    """Has the text no LIMIT of its own, and the answer just as many rows as are given then? False for a text that can
-    not be read.
+    """Has the text no LIMIT of its own, and the answer just as many rows as are given then? False for a text that
+    cannot be read.
     """
     if rows != DEFAULT_LIMIT:
         return False

@@ -35,7 +35,7 @@ def explained(sql: str) -> str | None:
 
 def explaining(sql: str) -> str:
     """The same text with EXPLAIN PLAN FOR before its statement, unless it is there. Raises QueryRejected for one that
-    can not be split.
+    cannot be split.
     """
     found = read_tokens(sql).tokens
     if not found or explained(sql) is not None:

@@ -17,8 +17,8 @@ MAX_WORDS: Final = 10_000
 
 
 def formatted_sql(sql: str) -> str:
-    """SET before and OPTION after the statement stay as they are. Raises QueryRejected for what is no single statement,
-    is too long, or would not be the same.
+    """SET before and OPTION after the statement stay as they are. Raises QueryRejected for what is not a single
+    statement, is too long, or would not be the same.
     """
     if len(sql) > MAX_CHARACTERS:
         raise QueryRejected(f"Only texts of up to {MAX_CHARACTERS} characters are formatted.")
@@ -30,10 +30,10 @@ def formatted_sql(sql: str) -> str:
         tree = _tree(sql[begin:end])
         text = tree.sql(dialect=PinotSql, pretty=True, normalize_functions=False)
         if _tree(text) != tree:
-            raise QueryRejected("The text can not be formatted without a change of its meaning.")
+            raise QueryRejected("The text cannot be formatted without a change of its meaning.")
     except (SqlglotError, RecursionError) as error:
         reason = str(error).split("\n")[0][:200]
-        raise QueryRejected(f"The SQL can not be parsed: {reason}", error_code=SQL_PARSING) from error
+        raise QueryRejected(f"The SQL cannot be parsed: {reason}", error_code=SQL_PARSING) from error
     head, tail = sql[:begin].strip(), sql[end:].strip()
     return "\n".join(part for part in (head, text, tail) if part)
 

@@ -40,9 +40,9 @@ def named_tables(sql: str) -> NamedTables:
     try:
         trees = [tree for tree in PinotSql().parser().parse(query.tokens, query.text) if tree is not None]
     except (SqlglotError, RecursionError) as error:
-        raise _unsure("it can not be parsed") from error
+        raise _unsure("it cannot be parsed") from error
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
-        raise _unsure("it is no single SELECT")
+        raise _unsure("it is not a single SELECT")
     _check_functions(trees[0])
     names = [_name(table) for table in trees[0].find_all(exp.Table)]
     aliases = frozenset(cte.alias_or_name for cte in trees[0].find_all(exp.CTE))

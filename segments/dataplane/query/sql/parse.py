@@ -66,7 +66,7 @@ class Statement:
 
 
 def table_of(sql: str) -> str:
-    """The table of a query. Raises QueryRejected when the text is no single-table SELECT."""
+    """The table of a query. Raises QueryRejected when the text is not a single-table SELECT."""
     return parse_select(sql).table
 
 
@@ -102,7 +102,7 @@ def _parse_one(query: QueryText) -> exp.Select:
         found = [s for s in PinotSql().parser().parse(query.tokens, query.text) if s is not None]
     except SqlglotError as error:
         text = str(error).split("\n")[0][:300]
-        raise QueryRejected(f"The SQL can not be parsed: {text}", error_code=SQL_PARSING, remedy=_REMEDY) from error
+        raise QueryRejected(f"The SQL cannot be parsed: {text}", error_code=SQL_PARSING, remedy=_REMEDY) from error
     except RecursionError as error:
         raise QueryRejected("The query is nested too deeply.", error_code=SQL_PARSING) from error
     if len(found) != 1:

@@ -23,8 +23,8 @@ class QueryText:
 
 
 def read_tokens(sql: str) -> QueryText:
-    """Split a text and take its options. Raises QueryRejected for one that is too long, too deep, or can
-    not be split.
+    """Split a text and take its options. Raises QueryRejected for one that is too long, too deep, or cannot
+    be split.
     """
     found = tokenize(sql)
     begin, first = _settings(sql, found)

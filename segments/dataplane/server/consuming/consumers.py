@@ -251,7 +251,7 @@ class Consumers:
             return not isinstance(slot.consuming, Worker) or slot.consuming.is_settled
 
     def is_before_complete(self, worker: Worker, start: Offset) -> bool:
-        """Are the rows of all segments before this one here, up to where it starts? Where one can not be had, its rows
+        """Are the rows of all segments before this one here, up to where it starts? Where one cannot be had, its rows
         are missing until it is.
         """
         partition, sequence = _place(worker.segment)

@@ -84,7 +84,7 @@ class PartitionReader:
         """Fetch, decode, append: rows are visible when this returns how many messages came. Unavailable: nothing was
         taken.
 
-        With a ``stop`` another replica has the rows up to there. RowsGone when this one can not get them all: without
+        With a ``stop`` another replica has the rows up to there. RowsGone when this one cannot get them all: without
         them it must not come to stand where the other one does, unless somebody ``accepts_loss``.
         """
         batch = self._taken().fetch(self.offset, max_messages=max_messages, timeout_s=timeout_s, stop=stop)

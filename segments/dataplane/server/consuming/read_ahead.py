@@ -101,7 +101,7 @@ class ReadAhead:
         return first if fits else None
 
     def _fits(self, first: PartitionReader, source: Source) -> bool:
-        """Rows without a time got the creation of the segment before: they are no rows of this one."""
+        """Rows without a time got the creation of the segment before: they are not rows of this one."""
         is_next = first.start == source.start and source.continues(first.source)
         return is_next and first.segment.rows <= source.rows and not first.has_null_times
 

@@ -62,7 +62,7 @@ class RowsPastEnd:
             )
 
     def go_on(self, full: PartitionReader, behind: PartitionReader) -> None:
-        """``full`` was read ahead and is no segment yet; its partition is read on by ``behind``."""
+        """``full`` was read ahead and is not a segment yet; its partition is read on by ``behind``."""
         source = full.source
         with self._lock:
             tails = self._tails[source.table, source.name.partition]

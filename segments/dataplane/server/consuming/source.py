@@ -82,7 +82,7 @@ class Source:
 
 def read_source(store: Store, table: str, segment: str, instance: str) -> Source:
     """Read it all at once. NotFound when record, config or schema is missing; InvalidInput or RecordCorrupt for what
-    can not work.
+    cannot work.
     """
     raw = split_table_name(table)[0]
     record, config, schema, ideal, view = store.get_many(

@@ -42,7 +42,7 @@ class StreamPool:
         self._is_closed = False
 
     def stream(self, config: StreamConfig) -> Stream:
-        """The stream of this config, opened once. InvalidInput for settings that can not work."""
+        """The stream of this config, opened once. InvalidInput for settings that cannot work."""
         key = _text(config)
         with self._lock:
             self._asked_at[key] = time.monotonic()

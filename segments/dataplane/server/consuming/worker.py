@@ -90,7 +90,7 @@ class Worker:
         return not self._thread.is_alive()
 
     def view(self) -> View | None:
-        """The rows of this moment; None when it can not answer (not begun, or more was read than was committed)."""
+        """The rows of this moment; None when it cannot answer (not begun, or more was read than was committed)."""
         intake = self.intake
         if intake is None or self._is_hidden:
             return None
@@ -147,7 +147,7 @@ class Worker:
             self._set(State.ERROR)
             self._host.failed(self, "")
         except Exception as error:
-            log.exception("Segment %s of %s can not be consumed", self.segment, self.table)
+            log.exception("Segment %s of %s cannot be consumed", self.segment, self.table)
             self._fail(error)
         finally:
             if self.intake is not None:
@@ -258,7 +258,7 @@ class Worker:
         try:
             held = commit.run(build_time_s, reason)
         except OSError as error:  # a full disk, say: the rows stay where they are until there is room
-            log.warning("Segment %s can not be written now: %s", self.segment, error)
+            log.warning("Segment %s cannot be written now: %s", self.segment, error)
             self._waiting.problem = str(error)
             return False
         except BuildFailed as error:
@@ -278,7 +278,7 @@ class Worker:
         self._host.seal(self, held)
 
     def _leave_to_others(self, intake: PartitionReader, error: BuildFailed) -> None:
-        """Its commit has started, and it can not be built here: these rows answer until another copy is found."""
+        """Its commit has started, and it cannot be built here: these rows answer until another copy is found."""
         log.error("%s", error)
         self._waiting.problem = str(error)
         self._parts.controller.stopped(self.report(type(error).__name__))

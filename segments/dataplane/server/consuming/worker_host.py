@@ -29,7 +29,7 @@ class Host(Protocol):
         """The file that is about to be committed answers from now on, the worker goes on; False: nobody wants it."""
 
     def failed(self, worker: Worker, error: str) -> None:
-        """It can not go on; ``error`` says why. Without one: the segment has to begin again."""
+        """It cannot go on; ``error`` says why. Without one: the segment has to begin again."""
 
     def read_ahead(self, intake: PartitionReader) -> None:
         """The segment is full: its successor's rows may be read."""

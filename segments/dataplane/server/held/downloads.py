@@ -31,7 +31,7 @@ class Downloads:
 
     @contextmanager
     def awaited(self, table: str, segment: str, source: Literal["deep_store", "peer"]) -> Iterator[None]:
-        """The same of a file that may not be there yet: what it raises is no failure."""
+        """The same of a file that may not be there yet: what it raises is not a failure."""
         began = time.monotonic()
         yield
         took_s = time.monotonic() - began

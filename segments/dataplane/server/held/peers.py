@@ -2,7 +2,7 @@
 `deep-store-then-peers`).
 
 Only replicas that are ONLINE in the external view and alive are asked, in random order, never this server itself. They
-are asked for the CRC on record, and what comes is checked against it, so an old version can not go round among servers
+are asked for the CRC on record, and what comes is checked against it, so an old version cannot go round among servers
 (rule `crc-of-the-bytes`).
 """
 

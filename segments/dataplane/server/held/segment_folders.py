@@ -66,7 +66,7 @@ class SegmentFolders:
         return target
 
     def remove(self, table: str, segment: str) -> None:
-        """Remove the segment, at once for readers of the name; a missing one is no error."""
+        """Remove the segment, at once for readers of the name; a missing one is not an error."""
         target = self.path(table, segment)
         doomed = Path(tempfile.mkdtemp(dir=self._work))
         try:

@@ -93,7 +93,7 @@ def _realtime(table: str) -> str:
 def _checked(table: str, segment: str) -> str:
     """The typed name. InvalidInput unless it is that of a REALTIME table and the segment was consumed."""
     if split_table_name(table)[1] != REALTIME:
-        raise InvalidInput(f"'{table}' is no REALTIME table.", remedy="Give the name with its type: table_REALTIME.")
+        raise InvalidInput(f"'{table}' is not a REALTIME table.", remedy="Give the name with its type: table_REALTIME.")
     parse_llc_name(segment)
     return table
 

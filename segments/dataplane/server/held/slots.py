@@ -46,7 +46,7 @@ class Growing(Protocol):
         """Will nothing more come of it?"""
 
     def view(self) -> Answering | None:
-        """Its rows now; None when it can not answer."""
+        """Its rows now; None when it cannot answer."""
 
     def go_online(self) -> None:
         """Become the committed segment."""
@@ -182,7 +182,7 @@ class Slots:
             return any(slot.is_loading for slot in self._tables.get(table, {}).values())
 
     def find(self, table: str, names: Sequence[str]) -> tuple[list[Answering], list[str]]:
-        """(segments that can answer, names of those that can not). A dropped one still answers until it is removed."""
+        """(segments that can answer, names of those that cannot). A dropped one still answers until it is removed."""
         with self._lock:
             slots = self._tables.get(table, {})
             pairs = [(name, slots[name].answering if name in slots else None) for name in names]

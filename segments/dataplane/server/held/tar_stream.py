@@ -25,7 +25,7 @@ _SMALL: Final = ("metadata.properties", "creation.meta")
 def stream_tar(folder: Path, compression: str) -> Iterator[bytes]:
     """The directory with its own name at the top. ``lz4`` between servers of this cluster, ``gzip`` for everybody else.
 
-    Raises InvalidInput for another compression, OSError when a file can not be read.
+    Raises InvalidInput for another compression, OSError when a file cannot be read.
     """
     press, finish = _compressor(compression)
     return (chunk for chunk in _packed(folder, press, finish) if chunk)

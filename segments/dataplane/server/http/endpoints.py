@@ -180,7 +180,7 @@ class Endpoints:
         """Ours: when each of the last segments of a partition was consumed, built, uploaded, committed, downloaded."""
         partition = asked.request.path_params["partition"]
         if not _PARTITION.fullmatch(partition):
-            raise InvalidInput(f"'{partition[:40]}' is no partition.", remedy="It is a number.")
+            raise InvalidInput(f"'{partition[:40]}' is not a partition.", remedy="It is a number.")
         return JSONResponse(self._parts.consuming.lives(asked.table, int(partition)))
 
     async def upload(self, asked: Admitted) -> Response:

@@ -35,7 +35,7 @@ class HttpEndpoint:
         except OSError as error:
             self._socket.close()
             raise Unavailable(
-                f"Port {port} of {host} can not be used: {error.strerror}.", remedy="Take another --admin-port."
+                f"Port {port} of {host} cannot be used: {error.strerror}.", remedy="Take another --admin-port."
             ) from error
         self.port = int(self._socket.getsockname()[1])
         self._server: uvicorn.Server | None = None

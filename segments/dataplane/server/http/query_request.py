@@ -48,5 +48,6 @@ def read_query_request(body: bytes) -> QueryRequest:
         return _decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(
-            f"The request is no query: {error}.", remedy="A query has 'sql', 'table' (typed) and 'segments' (a list)."
+            f"The request is not a query: {error}.",
+            remedy="A query has 'sql', 'table' (typed) and 'segments' (a list).",
         ) from error

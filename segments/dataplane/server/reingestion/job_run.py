@@ -81,10 +81,10 @@ class JobRun:
             end = min(lost[1], self._end) if self._end is not None else lost[1]
             self._failed(str(error), missing=(lost[0].text, end.text))
         except PinotAdminError as error:
-            log.warning("Segment %s can not be reingested: %s", job.segment, error)
+            log.warning("Segment %s cannot be reingested: %s", job.segment, error)
             self._failed(str(error))
         except Exception as error:
-            log.exception("Segment %s can not be reingested", job.segment)
+            log.exception("Segment %s cannot be reingested", job.segment)
             self._failed(f"{type(error).__name__}: {error}")
 
     def _failed(self, error: str, **more: Any) -> None:

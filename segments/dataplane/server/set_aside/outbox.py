@@ -110,7 +110,7 @@ class Outbox:
                 try:
                     self._write(table, pending)
                 except OSError as error:
-                    _seldom.warning(table, "Messages of %s that were set aside can not be written: %s", table, error)
+                    _seldom.warning(table, "Messages of %s that were set aside cannot be written: %s", table, error)
                     self._put_back(table, pending)
 
     def _write(self, table: str, pending: _Pending) -> None:

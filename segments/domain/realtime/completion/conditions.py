@@ -65,7 +65,7 @@ def picks_reporter(seen: Seen) -> bool:
 
 
 def is_tired(seen: Seen) -> bool:
-    """The committer asked again and again: it can not build or upload (its disk is full, say). Who stands at the same
+    """The committer asked again and again: it cannot build or upload (its disk is full, say). Who stands at the same
     offset may try.
     """
     return seen.machine.asked_again >= MOST_QUESTIONS and seen.offset == seen.winning
@@ -97,7 +97,7 @@ def is_committer(seen: Seen) -> bool:
 
 
 def is_excluded(seen: Seen) -> bool:
-    """A replica that reported its stop can not commit."""
+    """A replica that reported its stop cannot commit."""
     return seen.message.instance in seen.machine.excluded
 
 

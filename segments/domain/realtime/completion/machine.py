@@ -31,7 +31,7 @@ PAUSELESS: Final = "pauseless"
 
 
 class State(StrEnum):
-    """Pinot's states. ABORTED is no machine at all; COMMITTING takes no time, since a commit is one
+    """Pinot's states. ABORTED is not a machine at all; COMMITTING takes no time, since a commit is one
     transaction (rule `one-transaction`). In a pauseless round COMMITTER_UPLOADING means that the segment's record is
     COMMITTING.
     """
@@ -189,5 +189,5 @@ def from_record(record: ZNRecord) -> Machine:
         )
     except (KeyError, ValueError) as error:
         raise RecordCorrupt(
-            f"The completion state of '{record.id}' can not be read: {error}.", remedy="Remove the znode."
+            f"The completion state of '{record.id}' cannot be read: {error}.", remedy="Remove the znode."
         ) from error

@@ -28,7 +28,7 @@ def check_mode(mode: str | None, where: str) -> None:
 
 def may_reingest(config: TableConfig, cluster_mode: str | None, *, override: bool | None = None) -> bool:
     """May rows of this table be read again although others were read since? ``cluster_mode``: the cluster's setting,
-    None where it has none. A table can not opt out of the cluster's ALWAYS. ``override``: what one run was asked for
+    None where it has none. A table cannot opt out of the cluster's ALWAYS. ``override``: what one run was asked for
     (``repairErrorSegmentsForPartialUpsertOrDedup``), which replaces the cluster's mode, both ways.
     """
     of_run = cluster_mode == ALWAYS if override is None else override

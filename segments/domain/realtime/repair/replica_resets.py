@@ -45,7 +45,7 @@ class Segment:
 
     @property
     def in_error(self) -> list[str]:
-        """Live replicas in ERROR that should serve. One on a server that is down can not be reset."""
+        """Live replicas in ERROR that should serve. One on a server that is down cannot be reset."""
         return sorted(
             i for i, state in self.wanted.items() if state != OFFLINE and i in self.live and self.view.get(i) == ERROR
         )

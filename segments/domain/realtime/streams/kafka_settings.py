@@ -225,7 +225,7 @@ def _allowed(key: str, name: str) -> Setting:
     if setting is not None:
         return setting
     why = next(
-        (text for start, text in _WHY.items() if name.startswith(start)), "it is no setting that a table may give"
+        (text for start, text in _WHY.items() if name.startswith(start)), "it is not a setting that a table may give"
     )
     raise InvalidInput(
         f"The stream config's Kafka setting '{key}' is not allowed: {why}.",

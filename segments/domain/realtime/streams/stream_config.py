@@ -72,8 +72,8 @@ class StreamConfig:
     """One stream of a table. ``download_wait_s``: how long servers wait for a copy of a segment that is being
     committed. ``index`` is its position in ``streamConfigMaps``, ``raw`` the map as given (values as text).
 
-    ``properties`` go to the stream's client as they are: ``stream.<type>.consumer.prop.*`` and every key that is no key
-    of Pinot's, such as ``security.protocol``.
+    ``properties`` go to the stream's client as they are: ``stream.<type>.consumer.prop.*`` and every key that is not a
+    key of Pinot's, such as ``security.protocol``.
     """
 
     index: int
@@ -193,7 +193,7 @@ def _decoder(raw: Mapping[str, str], kind: str) -> DecoderConfig:
     found = _DECODERS.get(given.rsplit(".", 1)[-1])
     if found is None:
         raise InvalidInput(
-            f"'{key}' is {given!r}, which is no decoder that this cluster has."
+            f"'{key}' is {given!r}, which is not a decoder that this cluster has."
             if given
             else f"'{key}' is missing in the stream config.",
             remedy=f"Use one of {', '.join(_DECODERS)}.",
@@ -271,7 +271,7 @@ def _period_or_ms(text: str) -> int | None:
 
 
 def _lenient(raw: Mapping[str, str], key: str, default: int) -> int:
-    """As Pinot: a value that is no number is as if it was not given."""
+    """As Pinot: a value that is not a number is as if it was not given."""
     try:
         return int(raw.get(key, ""))
     except ValueError:

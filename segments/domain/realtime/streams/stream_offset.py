@@ -29,7 +29,7 @@ class Offset:
 
     def __lt__(self, other: Offset) -> bool:
         if self.stream_type != other.stream_type:
-            raise InvalidInput(f"Offsets of '{self.stream_type}' and '{other.stream_type}' can not be compared.")
+            raise InvalidInput(f"Offsets of '{self.stream_type}' and '{other.stream_type}' cannot be compared.")
         return self.value < other.value
 
     def __str__(self) -> str:
@@ -67,7 +67,7 @@ def _entry_id(text: str) -> tuple[int, ...]:
 def _number(part: str, text: str) -> int:
     if not _NUMBER.fullmatch(part) or int(part) > _LARGEST:
         raise InvalidInput(
-            f"'{text}' is no offset of this stream.",
+            f"'{text}' is not an offset of this stream.",
             remedy="Kafka's are whole numbers, Redis' look like 1700000000000-0.",
         )
     return int(part)

@@ -34,12 +34,12 @@ def to_record(table: str, past: KeptEntry) -> ZNRecord:
 
 
 def from_record(record: ZNRecord) -> KeptEntry:
-    """The entry. RecordCorrupt when it can not be read."""
+    """The entry. RecordCorrupt when it cannot be read."""
     entries = list(lineages.from_record(record).entries.values())
     kept_ms = record.simple.get(_KEPT_MS, "")
     if len(entries) != 1 or not kept_ms.isdecimal():
         raise RecordCorrupt(
-            f"The kept lineage entry of table '{record.id}' can not be read.", remedy="Remove its znode."
+            f"The kept lineage entry of table '{record.id}' cannot be read.", remedy="Remove its znode."
         )
     return KeptEntry(entries[0], int(kept_ms))
 

@@ -11,7 +11,7 @@ from typing import Final
 from segments.domain.tables.design.found_column import NUMBERS, FoundColumn
 from segments.domain.tables.schema import FieldKind
 
-#: Part of a column's name that says it is no measure although it is a number.
+#: Part of a column's name that says it is not a measure although it is a number.
 _KEY_LIKE: Final = re.compile(
     r"(?:^|_)(?:id|key|code|zip|plz|year|month|day|week|hour|minute|quarter|number|num|no|nr|flag|type|status|version)"
     r"(?:$|_)|(?:Id|ID|Code|Key|Num|Number|Year|Month|Day)$",

@@ -23,7 +23,7 @@ def schema_refusals(old: Schema, new: Schema) -> list[SchemaRefusal]:
     """
     found = []
     if old.primary_keys and new.primary_keys != old.primary_keys:
-        problem = f"The primary key of schema '{new.name}' can not change from {', '.join(old.primary_keys)}."
+        problem = f"The primary key of schema '{new.name}' cannot change from {', '.join(old.primary_keys)}."
         found.append(SchemaRefusal("", problem, "Create another table with the new key."))
     for field in old.fields:
         other = new.by_name.get(field.name)
@@ -32,7 +32,7 @@ def schema_refusals(old: Schema, new: Schema) -> list[SchemaRefusal]:
             found.append(SchemaRefusal(field.name, problem, "Columns can only be added."))
         elif _readable(other) != _readable(field):
             problem = (
-                f"Column '{field.name}' of schema '{new.name}' can not change from {_words(field)} to {_words(other)}."
+                f"Column '{field.name}' of schema '{new.name}' cannot change from {_words(field)} to {_words(other)}."
             )
             found.append(SchemaRefusal(field.name, problem, "Add a new column instead."))
     return found

@@ -72,8 +72,8 @@ def count_unread(
 def lost_since(
     facts: StreamFacts, partition: int, stopped: Offset, earliest: Offset, known: Counted | None, most: int
 ) -> int | None:
-    """Messages between where a partition stopped and the first one that the stream still has; None: some, but they can
-    not be counted. Raises Unavailable.
+    """Messages between where a partition stopped and the first one that the stream still has; None: some, but they
+    cannot be counted. Raises Unavailable.
     """
     if earliest <= stopped:
         return 0

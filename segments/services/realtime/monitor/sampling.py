@@ -68,7 +68,7 @@ def _last(row: Table, now: datetime) -> dict[int, LagSample]:
 
 
 def _ask_streams(ctx: Context, table: TableName, seen: _Seen) -> dict[int, Examined]:
-    """Of partitions that nothing consumes, that are behind, or whose servers can not count what they are behind."""
+    """Of partitions that nothing consumes, that are behind, or whose servers cannot count what they are behind."""
     if not ctx.engine.offers.reads_streams:
         return {}
     places = [_place(s.partition, _stopped_at(s), seen, is_waiting=True) for s in seen.waiting]

@@ -51,7 +51,7 @@ class Broken:
 @dataclass(frozen=True)
 class Preview:
     """What a reingestion of a segment would read. ``messages`` in the range (None: more than are counted, or not
-    known); ``missing``: what the stream has lost of it; ``problem``: why it can not be done, "" when it can; ``notes``:
+    known); ``missing``: what the stream has lost of it; ``problem``: why it cannot be done, "" when it can; ``notes``:
     what a person should know before.
     """
 

@@ -39,7 +39,7 @@ class Started:
 
 
 def why_not_offered(ctx: Context) -> str:
-    """Why segments of this cluster can not be reingested from here; "" when they can."""
+    """Why segments of this cluster cannot be reingested from here; "" when they can."""
     if ctx.engine.offers.own_processes:
         return ""
     return (

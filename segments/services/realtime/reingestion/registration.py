@@ -19,7 +19,7 @@ from segments.store.records.reingestions import read_job
 def register_reingested(ctx: Context, table: TableName, metadata_tar: Path, location: str, *, actor: Actor) -> str:
     """Take the segment that ``metadata_tar`` describes and whose file was uploaded to ``location``; returns its name.
 
-    InvalidInput: it is no segment of this REALTIME table, not built from the offsets on record, or its file is
+    InvalidInput: it is not a segment of this REALTIME table, not built from the offsets on record, or its file is
     elsewhere. NotFound: no record. StateConflict: it is not COMMITTING.
     """
     info = read_info_from_tar(metadata_tar)

@@ -91,7 +91,7 @@ class Measuring:
         try:
             return Measured(first_ms=to_millis(float(first)), last_ms=to_millis(float(last)))
         except (TypeError, ValueError, OverflowError) as error:
-            raise Unmeasurable(f"'{first}' to '{last}' of column '{column}' are no times") from error
+            raise Unmeasurable(f"'{first}' to '{last}' of column '{column}' are not times") from error
 
     def _select(self, what: str, more: str = "") -> str:
         return f"select {what} from {self._table} {more}".rstrip()  # noqa: S608  # quoted names of the schema only

@@ -31,7 +31,7 @@ def validate_checks(config: TableConfig, schema: Schema) -> CheckPlan:
 
 
 def read_check_document(ctx: Context, table: TableName) -> dict[str, Any]:
-    """``{"checks": [...], "timeoutMs": n}`` of a table. Raises NotFound, or InvalidInput when what is stored can not be
+    """``{"checks": [...], "timeoutMs": n}`` of a table. Raises NotFound, or InvalidInput when what is stored cannot be
     read.
     """
     return to_document(read_table_config(ctx, table).custom.get(CHECKS))
@@ -90,6 +90,4 @@ def _check_sql(check: SampleSql, config: TableConfig, schema: Schema) -> None:
             )
         plan_query(check.sql, schema)
     except QueryRejected as error:
-        raise InvalidInput(
-            f"{CHECKS}: the query of '{check.name}' can not be run: {error}", field=check.name
-        ) from error
+        raise InvalidInput(f"{CHECKS}: the query of '{check.name}' cannot be run: {error}", field=check.name) from error

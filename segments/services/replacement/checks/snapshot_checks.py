@@ -93,7 +93,7 @@ def require_passed(
 
     Runs the table's checks on the segments that ``entry`` would show and keeps the result on record. Raises
     ChecksFailed when one of level block failed and ``override`` (a reason) is empty; an override is audited. A check
-    that can not be measured has failed. Rows that the start ``declared`` are counted too. Without both nothing is done;
+    that cannot be measured has failed. Rows that the start ``declared`` are counted too. Without both nothing is done;
     ``config`` saves reading the table's config again.
 
     Returns what was checked, for ``same_files``.
@@ -179,7 +179,7 @@ def run_checks(ctx: Context, table: TableName, entry_id: str, *, actor: Actor) -
 
 def read_checks(ctx: Context, table: TableName, entry_id: str) -> CheckReport | None:
     """What the checks of an entry found last, None when they never ran. RecordCorrupt when the record
-    can not be read.
+    cannot be read.
     """
     return _REPORTS.read(ctx.store, paths.check_report(table.typed, entry_id))
 

@@ -63,7 +63,7 @@ def reading_as_of(ctx: Context, table: TableName, name: str) -> Iterator[Query]:
         _require_small(table, name, sum(m.size_bytes or 0 for m in records.values()))
     opened = ctx.engine.snapshots.open(ctx, table.typed)
     if opened is None:
-        raise InvalidInput(f"Snapshots of table '{table}' can not be queried on this cluster.")
+        raise InvalidInput(f"Snapshots of table '{table}' cannot be queried on this cluster.")
     with opened as reader:
         yield lambda sql, options: reader.query(sql, options, segments=found.segments)
     after = {s: m.crc for s, m in read_records(ctx, table, found.segments).items()}

@@ -133,7 +133,7 @@ def return_to(ctx: Context, table: TableName, number: int, *, actor: Actor) -> R
         recorded["from"] = preview.present
         if not preview.allowed:
             raise StateConflict(
-                f"Table '{table}' can not go to snapshot {number}: {' '.join(preview.blockers)}",
+                f"Table '{table}' cannot go to snapshot {number}: {' '.join(preview.blockers)}",
                 remedy="Choose another snapshot, or push the data again.",
                 snapshot=number,
             )
@@ -144,7 +144,7 @@ def return_to(ctx: Context, table: TableName, number: int, *, actor: Actor) -> R
                 break
             if found.way.blockers:
                 raise PreconditionFailed(
-                    f"Switch {len(entries) + 1} can not be made: {' '.join(found.way.blockers)}",
+                    f"Switch {len(entries) + 1} cannot be made: {' '.join(found.way.blockers)}",
                     remedy="Check the table's history.",
                 )
             entries.append(_take(ctx, table, found, number, actor))

@@ -49,7 +49,7 @@ def standings(ctx: Context, table: TableName, numbers: Sequence[int]) -> dict[in
         judge = _Judge(ctx, observe(ctx, table), contents_of(newest))
         return judge.down_to(newest, rows.filter(number__gt=numbers[-1]), set(numbers))
     except PinotAdminError as error:
-        log.info("What is left of snapshots of %s can not be read: %s", table, error)
+        log.info("What is left of snapshots of %s cannot be read: %s", table, error)
         return dict.fromkeys(numbers, Standing("unknown", str(error)))
 
 

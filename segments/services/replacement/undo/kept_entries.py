@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 def read_kept_entries(ctx: Context, table: TableName) -> dict[str, KeptEntry]:
-    """{entry id: the kept entry}; one that can not be read is logged and left out."""
+    """{entry id: the kept entry}; one that cannot be read is logged and left out."""
     ids = ctx.store.children(paths.past_entries(table.typed))
     nodes = ctx.store.get_many([paths.past_entry(table.typed, i) for i in ids])
     found = (_parsed(table, i, n) for i, n in zip(ids, nodes, strict=True))

@@ -115,7 +115,7 @@ def preview_undo(ctx: Context, table: TableName, entry_id: str, *, force: bool =
 
 
 def blockers(ctx: Context, table: TableName, seen: Observed, plan: UndoPlan, *, force: bool) -> list[PinotAdminError]:
-    """Why it can not be done now, what is kept of the segments included; empty: it can."""
+    """Why it cannot be done now, what is kept of the segments included; empty: it can."""
     found = restore.look_up(ctx, seen.config, [s for s in plan.back if s not in seen.ideal.maps])
     return _all_blockers(ctx, table, seen, plan, found, force=force)
 
@@ -127,7 +127,7 @@ def _all_blockers(
     gone = {s: f.outcome for s, f in found.items() if f.outcome.outcome != "done" and f.item is None}
     if gone:
         first = next(iter(gone.values()))
-        more = f" ({len(gone)} of {len(plan.back)} segments can not come back.)" if len(gone) > 1 else ""
+        more = f" ({len(gone)} of {len(plan.back)} segments cannot come back.)" if len(gone) > 1 else ""
         standing.append(
             PreconditionFailed(first.message + more, remedy=first.remedy, entry=plan.target, segments=list(gone))
         )

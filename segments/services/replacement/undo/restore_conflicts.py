@@ -43,7 +43,7 @@ def pushed_since(ctx: Context, seen: Observed, deleted: Mapping[str, int]) -> di
     )
     name = newest.name if newest is not None else ""
     why = (
-        f"can not be restored: segment '{name}' was pushed after it was deleted, and a push of this table replaces "
+        f"cannot be restored: segment '{name}' was pushed after it was deleted, and a push of this table replaces "
         f"what was there. {counts}"
     )
     return {s: refused(s, f"Segment '{s}' {why}", way) for s in late}

@@ -62,7 +62,7 @@ def restore_switch(ctx: Context, table: TableName, segments: Sequence[str], *, a
     """Bring these back hidden, then show them instead of what stands for them now; returns when all live brokers do.
 
     What goes is all that queries see of a REFRESH table, of others what replaced these segments. Raises StateConflict
-    or PreconditionFailed where it is not known, or one of them can not come back; queries see no difference then.
+    or PreconditionFailed where it is not known, or one of them cannot come back; queries see no difference then.
     """
     back = _names(segments)
     detail = {"segments": back[:100], "count": len(back)}
@@ -87,7 +87,7 @@ def _names(segments: Sequence[str]) -> list[str]:
 
 
 def _decide(ctx: Context, seen: Observed, back: Sequence[str]) -> list[str]:
-    """What goes. Raises why it can not be."""
+    """What goes. Raises why it cannot be."""
     ctx.engine.lineage.require_bring_back()
     visible = seen.lineage.visible(seen.ideal.maps)
     _check_names(seen, back)

@@ -170,7 +170,7 @@ def _notes(rows: FirstRows, files: Sequence[InputFile]) -> list[str]:
     if not rows.is_whole:
         notes.append(f"Types and counts are those of the first {counted(rows.table.num_rows, 'row')}.")
     if rows.bad:
-        notes.append(f"{counted(rows.bad, 'line')} of the sample can not be read as rows: a push is refused for them.")
+        notes.append(f"{counted(rows.bad, 'line')} of the sample cannot be read as rows: a push is refused for them.")
     if rows.reader.null_string is not None:
         notes.append(f"The text '{rows.reader.null_string}' is read as null, besides empty text.")
     if rows.reader.header is not None:

@@ -14,7 +14,7 @@ _STEP: Final = 1 << 20
 
 
 def first_bytes(text: Text, most: int = MOST) -> tuple[bytes, bool]:
-    """(up to ``most`` bytes of the text, are they all of it). Raises InvalidInput for a file that can not be read."""
+    """(up to ``most`` bytes of the text, are they all of it). Raises InvalidInput for a file that cannot be read."""
     found = bytearray()
     for chunk in text.chunks(size=min(_STEP, most)):
         found += chunk

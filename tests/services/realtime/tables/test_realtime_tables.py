@@ -125,12 +125,12 @@ def test_a_topic_that_was_just_made_is_asked_again(tmp_path: Path) -> None:
         ({"upsertConfig": {"mode": "FULL"}}, "must have primary key columns"),
         ({"dedupConfig": {"dedupEnabled": True}}, "must have primary key columns"),
         ({"stream": {"streamType": "pulsar"}}, "streamType"),
-        ({"tableName": "t_"}, "can not have consuming segments"),
-        ({"tableName": "a__b"}, "can not have consuming segments"),
+        ({"tableName": "t_"}, "cannot have consuming segments"),
+        ({"tableName": "a__b"}, "cannot have consuming segments"),
         ({"segments": {"replicasPerPartition": "none"}}, "replicasPerPartition"),
     ],
 )
-def test_configs_that_can_not_work_are_refused_by_key(tmp_path: Path, change: dict[str, Any], word: str) -> None:
+def test_configs_that_cannot_work_are_refused_by_key(tmp_path: Path, change: dict[str, Any], word: str) -> None:
     world = RealtimeWorld(tmp_path, create=False)
     with pytest.raises(InvalidInput, match=word):
         world.create(**change)

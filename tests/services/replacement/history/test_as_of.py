@@ -55,7 +55,7 @@ def test_the_new_side_of_an_open_replacement_is_read_before_the_switch(world: Wo
 
 
 @pytest.mark.usefixtures("switched")
-def test_what_can_not_be_read_whole_is_refused_with_what_to_do(world: World, ctx: Context) -> None:
+def test_what_cannot_be_read_whole_is_refused_with_what_to_do(world: World, ctx: Context) -> None:
     for sql, refusal in (
         (f"set snapshot=9; {COUNT}", NotFound),
         (f"set snapshot=nothing; {COUNT}", NotFound),

@@ -98,7 +98,7 @@ def successor_writes(seen: Observed, successor: ZNRecord | None) -> list[Write]:
 
 
 def _taken(ctx: Context, seen: Observed) -> frozenset[str]:
-    """Names that the successor can not have, because a record of a former life is still there."""
+    """Names that the successor cannot have, because a record of a former life is still there."""
     following = f"{seen.name.raw}__{seen.name.partition}__{seen.name.sequence + 1}__"
     return frozenset(s for s in ctx.store.children(paths.segments(seen.table.typed)) if s.startswith(following))
 

@@ -100,7 +100,7 @@ def current_machine(ctx: Context, seen: Observed, message: Message, now_ms: int)
     """The machine that this message meets: of the round under way, of a new one, or of the segment that is committed
     already.
 
-    A committer whose session ended since it was chosen is taken out first (rule `winner-only`). A machine that can not
+    A committer whose session ended since it was chosen is taken out first (rule `winner-only`). A machine that cannot
     be read counts as none: replicas agree again, or go on at the end that is on record. The table's config says which
     protocol a new round follows; one that is open keeps its own. Raises StateConflict when the record allows no commit.
     """

@@ -59,7 +59,7 @@ def answer(ctx: Context, received: Received) -> Answer:
     """As ``CommitEngine.answer``."""
     name = parse_llc_name(received.segment)
     if not _INSTANCE.fullmatch(received.instance):
-        raise InvalidInput(f"'{received.instance}' is no instance.", remedy="It looks like Server_host_8098.")
+        raise InvalidInput(f"'{received.instance}' is not an instance.", remedy="It looks like Server_host_8098.")
     conversation = _Conversation(ctx, received, name)
     try:
         return conversation.run()

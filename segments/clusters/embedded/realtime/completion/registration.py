@@ -51,7 +51,7 @@ def _write(
     file = CommitFile(ctx, table, name.text, location, info.crc)
     if not file.url:
         raise InvalidInput(
-            f"'{location}' is no file in the deep store.", remedy="Upload the segment there before it is registered."
+            f"'{location}' is not a file in the deep store.", remedy="Upload the segment there before it is registered."
         )
     size = ctx.deep_store.size(path) if (path := ctx.deep_store.path_of(location)) is not None else None
     built = built_of(name, old.fields["segment.realtime.endOffset"], info, -1 if size is None else size)

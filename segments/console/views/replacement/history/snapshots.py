@@ -62,7 +62,7 @@ def _explained(found: ReturnPreview) -> list[str]:
     if not found.steps:
         return ["Nothing changes."]
     if found.undo_until_ms is None:
-        undo = "It can not be undone: no files of deleted segments are kept here."
+        undo = "It cannot be undone: no files of deleted segments are kept here."
     else:
         until = presenter.minute(found.undo_until_ms)
         undo = f"It can be undone until {until}, by going to snapshot {found.present} again."
@@ -96,5 +96,5 @@ RESTORE: Final = Operation(
     preview=_preview,
     run=_run,
     back=back_to("history"),
-    why_not_title="This snapshot can not be gone to now.",
+    why_not_title="This snapshot cannot be gone to now.",
 )

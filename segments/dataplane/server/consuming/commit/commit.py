@@ -33,7 +33,7 @@ _UNKNOWN = (protocol.NOT_SENT, protocol.NOT_LEADER, protocol.FAILED)
 
 
 class BuildFailed(Exception):
-    """The rows can not be made a segment; trying again gives the same."""
+    """The rows cannot be made a segment; trying again gives the same."""
 
 
 class BeginAgain(Exception):
@@ -139,7 +139,7 @@ class Commit:
         except OSError:
             raise  # a full disk says nothing about the rows
         except Exception as error:
-            raise BuildFailed(f"Segment {self._source.name} can not be built: {error}") from error
+            raise BuildFailed(f"Segment {self._source.name} cannot be built: {error}") from error
         if self._sealed is None:
             self._sealed = self._builder.install(built)
             self._seal(self._sealed)
@@ -191,8 +191,8 @@ class Commit:
             raise  # a full disk says nothing about the rows
         except Exception as error:
             if not self._source.tells_build_failures:
-                raise BuildFailed(f"Segment {self._source.name} can not be built: {error}") from error
-            log.warning("Segment %s can not be built: %s", self._source.name, error)
+                raise BuildFailed(f"Segment {self._source.name} cannot be built: {error}") from error
+            log.warning("Segment %s cannot be built: %s", self._source.name, error)
             if self._parts.controller.build_failed(self._report(None)).status == protocol.PROCESSED:
                 raise BeginAgain from error
             return None
