@@ -231,7 +231,7 @@ def test_no_page_of_a_cluster_that_is_down_is_a_fault_of_ours(operator: Client, 
         assert "Traceback" not in answer.content.decode()
     writing = {
         "tables/t_OFFLINE/segments/theirs/reload/": {},
-        "passes/": {"task": "RetentionManager"},
+        "passes/run/": {"task": "RetentionManager"},
         "query/": {"sql": "select 1"},
         "tables/s_REALTIME/consumption/pause/": {},
     }
@@ -311,6 +311,6 @@ def test_a_grant_opens_the_buttons_of_its_tables_only(prod: PinotCluster) -> Non
     assert "Needs the right" in page(ann, f"{PROD}/tables/only_prod_OFFLINE/{reload}")
     assert ann.post(f"{PROD}/tables/only_prod_OFFLINE/{reload}", {"reason": "x"}).status_code == 403
     assert ann.post("/console/tables/t_OFFLINE/segments/ours/reload/", {"reason": "x"}).status_code == 403
-    assert ann.post(f"{PROD}/passes/", {"task": "RetentionManager", "reason": "x"}).status_code == 403
+    assert ann.post(f"{PROD}/passes/run/", {"task": "RetentionManager", "reason": "x"}).status_code == 403
     assert "disabled>New push" not in page(ann, f"{PROD}/")
     assert "disabled>New push" in page(ann, "/")
