@@ -90,3 +90,21 @@ def test_a_dropped_file_becomes_a_table(page: Page, world: World) -> None:
     expect(page.get_by_text("Table march_flights is created")).to_be_visible()
     assert page.url.endswith(f"/console/pushes/{Push.objects.get().pk}/")
     assert read_schema(world.ctx, "march_flights").primary_keys == ("Flight_Id",)
+
+
+def test_what_is_typed_while_the_page_answers_an_earlier_change_is_kept(page: Page, world: World) -> None:
+    page.get_by_role("link", name="New table").first.click()
+    page.locator("[data-drop]").evaluate(f"(zone, text) => ({DROP})([zone, text])", CSV)
+    page.get_by_role("button", name="Continue").click()
+    typed = page.get_by_label("Name of column Flight_Id").evaluate(
+        """(field) => new Promise((done) => {
+          document.addEventListener("htmx:afterRequest", () => setTimeout(() => done(document.getElementById(field.id).value), 100), {once: true});
+          const type = document.querySelector("[aria-label='Type of delay']");
+          type.value = "LONG";
+          type.dispatchEvent(new Event("change", {bubbles: true}));
+          field.value = "FlightNumber";
+        })"""  # noqa: E501
+    )
+    assert typed == "FlightNumber"
+    page.get_by_label("Name of column Flight_Id").dispatch_event("change")
+    expect(page.locator("#id_schema")).to_have_value(re.compile('"FlightNumber"(?s:.*)"delay",\\s*"dataType": "LONG"'))

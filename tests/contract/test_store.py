@@ -129,7 +129,7 @@ def test_a_record_that_was_read_can_be_changed_without_changing_the_store(store:
 @pytest.mark.parametrize("path", ["", "t", "/t/", "//t", "/a//b"])
 def test_what_is_no_path_is_refused_with_a_reason(store: Store, path: str):
     for call in (lambda: store.get(path), lambda: store.create(path, A), lambda: store.delete(path)):
-        with pytest.raises(InvalidInput, match="no znode path"):
+        with pytest.raises(InvalidInput, match="not a znode path"):
             call()
 
 

@@ -234,7 +234,7 @@ def _default_null(given: Any, name: str, kind: FieldKind, data_type: str) -> Any
         return _typed_null(given, data_type)
     except (InvalidInput, ValueError, ArithmeticError) as error:
         raise InvalidInput(
-            f"'defaultNullValue' of column '{name}' is no {data_type}: {shown(repr(given))}.",
+            f"'defaultNullValue' of column '{name}' is not a valid {data_type}: {shown(repr(given))}.",
             remedy="Give a value of the column's type.",
         ) from error
 

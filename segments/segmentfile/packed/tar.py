@@ -159,7 +159,7 @@ def _check_name(entry: tarfile.TarInfo, path: PurePosixPath, name: str) -> None:
         _check_description(entry, name)
     if not (is_segment_folder(path) if entry.isdir() else is_segment_file(path)):
         raise SegmentCorrupt(
-            f"{name}: '{entry.name}' is no {'folder' if entry.isdir() else 'file'} of a Pinot segment.",
+            f"{name}: '{entry.name}' is not a {'folder' if entry.isdir() else 'file'} of a Pinot segment.",
             remedy="Pack nothing but the segment's own files.",
         )
 

@@ -1,4 +1,4 @@
-// Sends a chosen or dropped file as it is, with its progress; and keeps an opened part open when the draft is replaced.
+// Sends a chosen or dropped file as it is, with its progress; and keeps what is typed and opened when the draft is replaced.
 "use strict";
 
 (function () {
@@ -73,8 +73,20 @@
     });
   }
 
+  const texts = () => new URLSearchParams(new FormData(document.getElementById("draft"))).toString();
+  let sent = "";
+
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (event.detail.target.id === "draft") sent = texts();
+  });
+
   document.addEventListener("htmx:beforeSwap", (event) => {
     if (event.detail.target.id !== "draft") return;
+    if (texts() !== sent) {
+      // Somebody types on: what was typed would be lost with the old form. Its own change sends all of it.
+      event.detail.shouldSwap = false;
+      return;
+    }
     const isOpen = document.getElementById("documents").open;
     const left = document.getElementById("grid-scroll").scrollLeft;
     document.addEventListener("htmx:afterSettle", () => {

@@ -121,6 +121,8 @@ NAMES = {
     "task_type": "FileIngestionTask",
     "tenant": "DefaultTenant",
     "path": "x",
+    "query": "1",
+    "version": "1",
 }
 
 

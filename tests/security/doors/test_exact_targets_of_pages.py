@@ -16,6 +16,7 @@ from django.test import Client
 
 from segments import wiring
 from segments.models import ApiToken, AuditEvent, Cluster, Grant, Push
+from segments.store import paths
 from segments.store.memory import MemoryStore, MemoryTree
 from tests.api.cluster import ApiCluster
 from tests.factories import CLUSTER, make_entry, make_push, make_segments, make_table
@@ -26,6 +27,7 @@ from tests.security.routes import Route, all_routes
 __all__ = ["world"]
 
 SECOND = "second"
+BROKERS = paths.ideal_state("brokerResource")
 TYPES = ("OFFLINE", "REALTIME")
 #: (before the address, table in the address, whose segment, entry and push stand there, whom the form names)
 WAYS = [
@@ -54,8 +56,11 @@ class Both:
         done = AuditEvent.objects.filter(actor="mia", outcome="done").exclude(cluster=CLUSTER, target__contains="mine")
         return {
             "nodes": {
-                p: (n.version, n.data) for p, n in self.first.memory.tree.nodes.items() if is_not_hers(p, n.data)
+                p: (n.version, n.data)
+                for p, n in self.first.memory.tree.nodes.items()
+                if is_not_hers(p, n.data) and p != BROKERS
             },
+            "brokers": without_hers(self.first.memory.tree.nodes[BROKERS].data),
             "second": {p: (n.version, n.data) for p, n in self.second.tree.nodes.items()},
             "files": {str(f): (f.stat().st_size, f.stat().st_mtime_ns) for f in files},
             "pushes": list(
@@ -98,6 +103,11 @@ def is_not_hers(path: str, data: bytes) -> bool:
     return b"other" in data or "other" in path or bool(data and b"mine" not in data and "mine" not in path)
 
 
+def without_hers(data: bytes) -> dict[str, Any]:
+    """Which brokers answer for each table but hers, of the one document that lists all of them."""
+    return {table: b for table, b in json.loads(data)["mapFields"].items() if not table.startswith("mine_")}
+
+
 def differing(before: dict[str, Any], now: dict[str, Any]) -> list[Any]:
     """What of two views is not the same, for the message of a failure."""
     parts = [(before[k], now[k]) for k in now]
@@ -123,7 +133,9 @@ def forms() -> list[Route]:
         and ("POST", r.path) in known
         and not r.path.startswith(("/admin/", "/login/", "/logout/", "/favicon", "/console/query/"))
     ]
-    return sorted(found, key=lambda r: r.path.endswith(("/delete/", "/reset/", "/rollback/", "/rollback-to/")))
+    return sorted(
+        found, key=lambda r: r.path.endswith(("/delete/", "/reset/", "/rollback/", "/rollback-to/", "/delete-table/"))
+    )
 
 
 def filled(route: Route, table: str, rest: str, type_: str, both: Both) -> str:

@@ -18,6 +18,7 @@ from segments.api.queries.answer_stream import AnswerPieces
 from segments.dataplane.query.merge import ResultTable
 from segments.dataplane.query.response import broker_response
 from segments.dataplane.query.rows import PIECE, PiecewiseRows, as_rows
+from segments.dataplane.stopping import Stop
 from segments.errors import TooManyRequests
 from segments.expressions.duckdb.compiled import Expr
 from segments.services.access.query_slots import QuerySlots
@@ -95,7 +96,7 @@ def test_an_answer_costs_the_memory_of_a_few_of_its_pieces(monkeypatch: pytest.M
     rows = answer["resultTable"]["rows"]
     sizes, peaks = [], []
     tracemalloc.start()
-    for piece in AnswerPieces(answer, rows, ExitStack()):
+    for piece in AnswerPieces(answer, rows, ExitStack(), Stop()):
         sizes.append(len(piece))
         peaks.append(tracemalloc.get_traced_memory()[1])
     tracemalloc.stop()
@@ -149,7 +150,7 @@ def test_a_slot_comes_back_when_an_answer_is_never_read() -> None:
     slots, held = QuerySlots(1, 1, patience_s=0.0), ExitStack()
     held.enter_context(slots.slot("ann"))
     answer = broker_response(ResultTable(["n"], ["LONG"], PiecewiseRows(columns(5), SELECT)))
-    AnswerPieces(answer, PiecewiseRows(columns(5), SELECT), held).close()
+    AnswerPieces(answer, PiecewiseRows(columns(5), SELECT), held, Stop()).close()
     with slots.slot("ann"):
         pass
 

@@ -337,7 +337,7 @@ def test_the_document_is_read_back_as_written_and_other_settings_stay(world: Wor
     [
         ({"kind": "nullShare", "column": "nowhere", "max": 0}, "nowhere"),
         ({"kind": "time", "maxAge": "1d"}, "no time column"),
-        ({"kind": "time", "column": "v", "maxAge": "1d"}, "no date-time column"),
+        ({"kind": "time", "column": "v", "maxAge": "1d"}, "not a date-time column"),
         ({"kind": "sql", "sql": "select count(*) from other", "expect": "= 0"}, "does not read table"),
         ({"kind": "sql", "sql": "select nowhere from t", "expect": "= 0"}, "nowhere"),
         ({"kind": "sql", "sql": "drop table t", "expect": "= 0"}, "cannot be run"),
