@@ -215,7 +215,7 @@ def test_any_check_is_taken_or_refused_with_its_field(body: dict[str, Any], kind
         ({"checks": [{"kind": "nullShare", "column": "v", "max": 2}]}, "0 to 1"),
         ({"checks": [{"kind": "time", "maxAge": "2 weeks"}]}, "period"),
         ({"checks": [{"kind": "uniqueKey", "columns": ["a", "a"]}]}, "twice"),
-        ({"checks": [{"kind": "sql", "sql": "select 1", "expect": "zero"}]}, "no condition"),
+        ({"checks": [{"kind": "sql", "sql": "select 1", "expect": "zero"}]}, "not a condition"),
         ({"checks": [{"kind": "rowCount", "min": 1, "name": str(i)} for i in range(51)]}, "at most 50"),
     ],
 )  # fmt: skip

@@ -151,9 +151,9 @@ def _to_bring_back(target: Target, plain: Operation) -> Operation:
             f"{counted(found.rows, 'row')} in {counted(found.segments, 'segment')}."
             if found.snapshot is not None
             else "It is created with its last config.",
+            *found.notes,
             "To undo it, delete the table again.",
         ],
-        notes=found.notes,
         why_not=" ".join(found.blockers),
     )
 
