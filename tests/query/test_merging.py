@@ -153,7 +153,7 @@ def test_a_partial_result_survives_the_wire() -> None:
     partial = execute_partial(plan, segments_for(plan))
     again = decode_partial(encode_partial(partial))
     assert again == partial
-    with pytest.raises(QueryRejected, match="no partial result"):
+    with pytest.raises(QueryRejected, match="not a partial result"):
         decode_partial(encode_partial(partial)[:40])
 
 
