@@ -110,7 +110,7 @@ def _link(kind: bytes) -> tarfile.TarInfo:
             r"'seg/v3/run\.sh' is not a file of a Pinot segment",
         ),
         ([("seg", None), ("seg/bin", None)], "'seg/bin' is not a folder of a Pinot segment"),
-        ([("seg", None), ("seg/.lucene.index", None)], "no folder of a Pinot segment"),
+        ([("seg", None), ("seg/.lucene.index", None)], "not a folder of a Pinot segment"),
         ([("seg", None), (_link(tarfile.SYMTYPE), None)], "link or special"),
         ([("seg", None), (_link(tarfile.LNKTYPE), None)], "link or special"),
         ([("seg", None), (_link(tarfile.FIFOTYPE), None)], "link or special"),
@@ -132,7 +132,7 @@ def test_several_gzip_members_are_explained(tmp_path):
 
 @pytest.mark.parametrize(
     ("data", "reason"),
-    [(_tar(_segment()), "without compression"), (b"PK\3\4 no tar", "no gzip, zstd or LZ4"), (b"", "no gzip")],
+    [(_tar(_segment()), "without compression"), (b"PK\3\4 no tar", "not a gzip, zstd or LZ4"), (b"", "not a gzip")],
 )
 def test_other_formats_are_refused(tmp_path, data, reason):
     with pytest.raises(SegmentCorrupt, match=reason):
