@@ -38,6 +38,7 @@ EXPECTED = {
     "GET /health/readiness": Need.OPEN,
     "GET /health/liveness": Need.OPEN,
     "POST /query": Need.CLUSTER,
+    "DELETE /query/{query}": Need.CLUSTER,
     "POST /tables/{table}/segments/profile": Need.CLUSTER,
     "GET /segments/{table}/{segment}": Need.OPERATE,
     "GET /tables/{table}/segments/{segment}": Need.OPERATE,
@@ -120,7 +121,8 @@ def url(world: World) -> str:
 
 
 def path_of(route: ServerRoute) -> str:
-    return route.path.format(table=TABLE, segment="a" if "{table}" in route.path else CONSUMED, partition="0")
+    segment = "a" if "{table}" in route.path else CONSUMED
+    return route.path.format(table=TABLE, segment=segment, partition="0", query="7")
 
 
 def test_every_route_has_an_expectation_and_there_is_no_other() -> None:
