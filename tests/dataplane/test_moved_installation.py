@@ -24,7 +24,7 @@ from tests.dataplane.world import World, poll
 
 NAMES = [f"s{n}" for n in range(6)]
 FORMS: list[Callable[[str], str]] = [
-    lambda name: f"store:///t/{name}",
+    lambda name: f"store:///segments/t/{name}",
     lambda name: f"http://127.0.0.1:1/segments/t/{name}",  # nobody listens there any more
     lambda name: f"http://old-name.invalid/segments/t/{name}",
     lambda name: f"file:///was/there/before/t/{name}",
@@ -82,7 +82,7 @@ def test_any_registered_web_process_serves_a_file(store: MemoryStore, tmp_path: 
     assert (tmp_path / "got").read_bytes() == b"a segment"
     files.asked.clear()
     for _ in range(5):
-        downloader.fetch("store:///t/s", "t_OFFLINE", "s", 1, tmp_path / "got")
+        downloader.fetch("store:///segments/t/s", "t_OFFLINE", "s", 1, tmp_path / "got")
         assert files.asked[-1] == "http://127.0.0.1:9002"
     assert len(files.asked) <= 5 + 3, "who did not answer is asked last for a while"
     now[0] += 3600
@@ -100,7 +100,7 @@ def test_a_web_process_that_has_another_version_is_passed_over(store: MemoryStor
         if target.read_bytes() != b"new":
             raise InvalidInput("another version")
 
-    Downloader(NoDeepStore(), files).fetch("store:///t/s", "t_OFFLINE", "s", 1, target, check)
+    Downloader(NoDeepStore(), files).fetch("store:///segments/t/s", "t_OFFLINE", "s", 1, target, check)
     assert target.read_bytes() == b"new"
 
 
@@ -110,13 +110,13 @@ def test_nobody_is_asked_for_another_tables_path_or_one_that_climbs(store: Memor
     deep_store.write("other/s", b"another table's")
     files = Webs(WebProcesses(store, []), {"http://h:9001": b"x"})
     for address in (
-        "store:///other/s",
-        "store:///t/../other/s",
-        "store:///t%2F..%2Fother/s",
+        "store:///segments/other/s",
+        "store:///segments/t/../other/s",
+        "store:///segments/t%2F..%2Fother/s",
         "store:///",
     ):
         with pytest.raises(InvalidInput):
             Downloader(deep_store, files).fetch(address, "t_OFFLINE", "s", 1, tmp_path / "got")
     with pytest.raises(NotFound):
-        Downloader(deep_store, files).fetch("store:///t/pushed.tar.gz", "t_OFFLINE", "s", 1, tmp_path / "got")
+        Downloader(deep_store, files).fetch("store:///segments/t/pushed.tar.gz", "t_OFFLINE", "s", 1, tmp_path / "got")
     assert files.asked == []

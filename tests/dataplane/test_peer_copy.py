@@ -296,6 +296,6 @@ def test_a_segment_is_uploaded_when_the_controller_asks(world: ConsumingWorld) -
     record = httpx.post(f"{url}/segments/{RT}/{segment}/uploadCommittedSegment", auth=SIGNED).json()
     assert record["simpleFields"]["segment.realtime.status"] == "DONE"
     assert record["simpleFields"]["segment.total.docs"] == "20"
-    assert record["simpleFields"]["segment.download.url"].startswith("store:///r/")
+    assert record["simpleFields"]["segment.download.url"].startswith("store:///segments/r/")
     assert httpx.post(f"{url}/segments/{RT}/{world.chain()[1]}/upload", auth=SIGNED).status_code == 404
     assert httpx.post(f"{url}/segments/r/{segment}/uploadLLCSegment", auth=SIGNED).status_code == 400

@@ -8,11 +8,12 @@ import threading
 import time
 from collections.abc import Iterator
 
+import duckdb
 import pyarrow as pa
 import pytest
 
 from segments.dataplane import query_bounds
-from segments.dataplane.query import engine
+from segments.dataplane.query import engine, time_limit
 from segments.dataplane.query.merge import merge
 from segments.dataplane.query.partial import execute_partial
 from segments.dataplane.query.plan import QueryPlan, plan_query
@@ -20,6 +21,7 @@ from segments.dataplane.query.scan import SegmentRows
 from segments.dataplane.query_bounds import QueryBounds
 from segments.domain.tables.schema import parse_schema
 from segments.expressions.query_errors import EXECUTION_TIMEOUT, QUERY_EXECUTION, QUERY_VALIDATION, QueryRejected
+from tests.waiting import wait_until
 
 SCHEMA = parse_schema(
     {
@@ -89,6 +91,19 @@ def test_a_query_is_ended_when_its_time_is_over() -> None:
     assert answer("select count(*) from t where n >= 0", 5) == [[5]], (
         "the next query of this thread is not ended with it"
     )
+
+
+def test_a_statement_that_begins_after_its_time_is_ended_too() -> None:
+    """An interruption of a cursor that runs nothing yet is forgotten by DuckDB when its statement begins."""
+    cursor = duckdb.connect().cursor()
+    with time_limit.time_limit(0.05):
+        statement = time_limit.begin(cursor)
+    wait_until(lambda: statement.is_ended, 10)
+    began = time.monotonic()
+    with pytest.raises(duckdb.InterruptException):
+        cursor.execute("select max(sin(a.i * b.i)) from range(3000000) a(i), range(3000000) b(i)").fetchall()
+    time_limit.end(statement)
+    assert time.monotonic() - began < 10
 
 
 def _limit(plan: QueryPlan) -> object:

@@ -138,7 +138,7 @@ class SegmentRecord(ApiView):
     def get(self, request: Request, table: str, segment: str) -> Response:
         """Its fields as ZooKeeper holds them."""
         found = tables.existing_tables(self.ctx, table)
-        return Response(segments.record_json(self.ctx, *segments.read_record(self.ctx, found, segment)))
+        return Response(segments.record_json(segments.read_record(self.ctx, found, segment)[1]))
 
 
 class SegmentRecords(ApiView):
@@ -151,7 +151,7 @@ class SegmentRecords(ApiView):
         """{segment: its fields}."""
         found = tables.one_table(self.ctx, table, text_param(request, "type"))
         records = segments.read_records(self.ctx, found)
-        return Response({s: segments.record_json(self.ctx, found, m) for s, m in records.items()})
+        return Response({s: segments.record_json(m) for s, m in records.items()})
 
 
 class SegmentCrcs(ApiView):

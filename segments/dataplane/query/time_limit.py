@@ -57,8 +57,8 @@ class _Watch:
                 if idle > 100:
                     self._is_watching = False
                     return
+                # Until it has ended: one that has not begun yet forgets an interruption when it begins.
                 for statement in [s for s in self._running if s.is_due]:
-                    self._running.discard(statement)
                     statement.is_ended = True
                     statement.cursor.interrupt()
 

@@ -1,4 +1,5 @@
-"""How a segment's record names its file: ``store:///TABLE/FILE``, a path below the deep store, wherever that is now.
+"""How a segment's record names its file: ``store:///segments/TABLE/FILE``, a path below the deep store,
+wherever that is now, and of a web process that hands the file out.
 
 Earlier versions recorded full addresses: ``s3://bucket/prefix?endpoint_override=.../TABLE/FILE`` or
 ``http://HOST:PORT/segments/TABLE/SEGMENT``. They are still understood, also when host, port or spelling changed since.
@@ -15,7 +16,7 @@ from urllib.parse import quote, unquote, urlsplit
 from segments.domain.access.cluster_signature import address_of
 
 #: Before the path in a record.
-RECORDED: Final = "store:///"
+RECORDED: Final = "store:///segments/"
 #: What may follow a segment's name in its file's name: the CRC of its version, or the name of an upload under way.
 _ENDING: Final = re.compile(r"(@\d{1,20}|\.tmp\.[\w-]{1,64})?")
 _HTTP: Final = ("http", "https")

@@ -23,6 +23,8 @@ T = TypeVar("T")
 _MOST_LEFT: Final = 32
 #: Seconds that a caller waits for a file system that hung to answer again.
 _ASK_S: Final = 0.5
+#: Seconds without a call after which a thread ends.
+_IDLE_S: Final = 60.0
 
 
 class NoAnswer(Unavailable):
@@ -110,9 +112,18 @@ class BoundedCalls:
         box.put(call)
 
     def _serve(self, box: queue.SimpleQueue[_Call]) -> None:
-        """A thread's life: one call after the other; threads are as many as calls were at work at once."""
+        """A thread's life: one call after the other, until none came for a while; threads are as many as calls were at
+        work at once.
+        """
         while True:
-            box.get().run()
+            try:
+                box.get(timeout=_IDLE_S).run()
+            except queue.Empty:
+                with self._lock:
+                    if box in self._idle:
+                        self._idle.remove(box)
+                        return
+                continue  # a call is on its way
             with self._lock:
                 self._idle.append(box)
 

@@ -1,4 +1,4 @@
-"""Addresses of segments' files: what a record holds, which file of our deep store it names, and what is shown for it.
+"""Addresses of segments' files: what a record holds, and which file of our deep store it names.
 
 Records name a path below the deep store. Where that is (a folder, a bucket, a web process that hands files out) is
 found out by whoever reads the file, so nothing is lost when it moves.
@@ -11,7 +11,6 @@ from collections.abc import Collection
 from segments.domain.access.cluster_signature import address_of
 from segments.domain.segments import store_address
 from segments.domain.segments.segment_metadata import SegmentMetadata
-from segments.domain.segments.store_address import encode
 from segments.names import TableName
 from segments.services.core.context import Context
 from segments.store.records.instances import BROKER_PREFIX, instance_configs, web_url
@@ -52,16 +51,3 @@ def stored_paths(ctx: Context, table: TableName, segment: str, meta: SegmentMeta
     named = own_file(ctx, table, meta)
     found = [ctx.deep_store.staged_path(table.raw, segment, meta.crc), *([named] if named else []), place]
     return list(dict.fromkeys(found))
-
-
-def shown_address(ctx: Context, table: TableName, meta: SegmentMetadata, address: str) -> str:
-    """What clients are shown for an address on record: where they can fetch the file. Through a web process when the
-    store is a folder or there is none, else in the store.
-    """
-    path = store_address.path_of(address)
-    if path is None:
-        return address
-    is_remote = ctx.deep_store.exists and ctx.deep_store.local_root is None
-    if is_remote or not store_address.is_file_of(path, table.raw, meta.name):
-        return ctx.deep_store.uri(path)
-    return f"{ctx.controller_url}/segments/{encode(table.raw)}/{encode(meta.name)}"

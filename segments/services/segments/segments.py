@@ -16,7 +16,6 @@ from segments.names import TableName
 from segments.secret_texts import mask_text
 from segments.services.core.context import Context
 from segments.services.replacement.lineage_record import observe
-from segments.services.segments.addresses import shown_address
 from segments.services.upkeep.segment_record_cache import CachedRecord
 from segments.store import paths
 
@@ -113,18 +112,14 @@ def read_record(ctx: Context, tables: Iterable[TableName], segment: str) -> tupl
     )
 
 
-def record_json(ctx: Context, table: TableName, metadata: SegmentMetadata) -> dict[str, str]:
-    """Pinot's flat form: simple fields, plus ``custom.map`` as JSON text. An address is where its file can be fetched
-    now; what proves something in it is masked.
+def record_json(metadata: SegmentMetadata) -> dict[str, str]:
+    """Pinot's flat form: simple fields as they stand in the record, plus ``custom.map`` as JSON text. What proves
+    something in an address is masked.
     """
-
-    def shown(address: str) -> str:
-        return mask_text(shown_address(ctx, table, metadata, address))
-
     custom = {"custom.map": json.dumps(mask(dict(metadata.custom)))} if metadata.custom else {}
     return {
         **metadata.fields,
-        **{key: shown(text) for key, text in metadata.fields.items() if key.endswith(_URL)},
+        **{key: mask_text(text) for key, text in metadata.fields.items() if key.endswith(_URL)},
         **custom,
     }
 

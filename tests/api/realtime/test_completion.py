@@ -63,7 +63,7 @@ def test_a_commit_over_http(world: RealtimeWorld, http: Client, tmp_path: Path) 
     tar = SimpleUploadedFile("x.tar.gz", b"tar")
     told = http.post("/segmentUpload", {segment: tar}, query_params=said(world)).json()
     assert (told["status"], told["streamPartitionMsgOffset"]) == ("UPLOAD_SUCCESS", "40")
-    assert told["segmentLocation"].startswith(f"store:///t/{segment}.tmp.")
+    assert told["segmentLocation"].startswith(f"store:///segments/t/{segment}.tmp.")
     query = said(world, location=told["segmentLocation"], segmentSizeBytes=77, rowCount=10)
     told = http.post("/segmentCommitEndWithMetadata", parts(segment, tmp_path), query_params=query).json()
     assert told["status"] == "COMMIT_SUCCESS"

@@ -115,7 +115,7 @@ def test_a_reingested_segment_is_done_with_its_file_in_its_place_and_only_once(t
     assert (done["segment.realtime.status"], done["segment.total.docs"], done["segment.realtime.endOffset"]) == (
         "DONE", "3", "9-0",
     )  # fmt: skip
-    assert done["segment.download.url"] == f"store:///t/{SEGMENT}"
+    assert done["segment.download.url"] == f"store:///segments/t/{SEGMENT}"
     assert int(done["segment.size.in.bytes"]) == tar.stat().st_size
     assert table.files == [SEGMENT]
     for server in (8098, 8198):

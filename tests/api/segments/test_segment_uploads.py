@@ -64,7 +64,7 @@ def test_a_new_segment_has_record_row_and_file(cluster: ApiCluster) -> None:
         k: v for k, v in fields.items() if k not in ("segment.crc", "segment.data.crc", "segment.size.in.bytes")
     } == {
         "segment.creation.time": "1600000000000",
-        "segment.download.url": "store:///t/s0",
+        "segment.download.url": "store:///segments/t/s0",
         "segment.end.time": str(19_004 * 86_400_000),
         "segment.end.time.raw": "19004",
         "segment.index.version": "v3",
@@ -217,7 +217,7 @@ def test_a_uri_push_fetches_the_tar(table: ApiCluster, web: str) -> None:
         headers = {"UPLOAD_TYPE": "URI", "DOWNLOAD_URI": address(table, web, tars[name])}
         answer = table.http.post(path, "{}", JSON, query_params={"tableName": "t"}, headers=headers)
         assert answer.status_code == 200, answer.content
-    assert table.fields("copied")["segment.download.url"] == "store:///t/copied"
+    assert table.fields("copied")["segment.download.url"] == "store:///segments/t/copied"
     assert table.fields("kept")["segment.download.url"] == address(table, web, tars["kept"])
     assert table.files == ["copied"]
 
@@ -263,7 +263,7 @@ def test_a_metadata_push_keeps_the_address_or_copies_the_file(table: ApiCluster,
     answer = table.post_tar(small, "s0", headers=headers)
     assert answer.status_code == 200, answer.content
     fields = table.fields("s0")
-    assert fields["segment.download.url"] == ("store:///t/s0" if copy else address(table, web, tar))
+    assert fields["segment.download.url"] == ("store:///segments/t/s0" if copy else address(table, web, tar))
     assert table.files == (["s0"] if copy else [])
     assert fields["segment.total.docs"] == "16"
 

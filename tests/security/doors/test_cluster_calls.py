@@ -255,7 +255,7 @@ def test_the_address_on_record_for_a_segment_of_ours_is_asked_of_a_web_process(
     web: str, tmp_path: Path, table: ApiCluster
 ) -> None:
     address = recorded_address(table.ctx, TableName("t", "OFFLINE"), "s", 1)
-    shown = record_json(table.ctx, TableName("t", "OFFLINE"), SegmentMetadata("s", {"segment.download.url": address}))
+    shown = record_json(SegmentMetadata("s", {"segment.download.url": address}))
     assert shown["segment.download.url"].endswith("/segments/t/s")
     with fake((404, {}, b"")) as (other, asked):
         with pytest.raises(NotFound):

@@ -47,7 +47,7 @@ def files(world: RealtimeWorld) -> list[str]:
 def test_the_committed_file_gets_the_segments_name(world: RealtimeWorld, talk: Spoken) -> None:
     talk.uploading().end(1, 40, location=uploaded(world, talk))
     assert files(world) == [talk.segment]
-    assert world.fields(talk.segment)["segment.download.url"] == f"store:///t/{talk.segment}"
+    assert world.fields(talk.segment)["segment.download.url"] == f"store:///segments/t/{talk.segment}"
     assert b"".join(downloads.open_segment(world.ctx, "t", talk.segment).chunks()) == b"tar"
 
 
@@ -143,7 +143,7 @@ def test_left_uploads_and_machines_go_after_a_while(world: RealtimeWorld, talk: 
     location = uploaded(world, talk)
     world.memory.create(paths.completion(TABLE.typed, "t__0__9__20231114T2213Z"), None)
     talk.consumed(1, 20)
-    file = Path(world.ctx.deep_store.local_root or "") / location.removeprefix("store:///")
+    file = Path(world.ctx.deep_store.local_root or "") / location.removeprefix("store:///segments/")
     world.now = int(file.stat().st_mtime * 1000) + HOUR
     assert remove_left_uploads(world.ctx, TABLE) == 0
     world.now += 6 * HOUR

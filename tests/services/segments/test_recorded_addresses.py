@@ -74,7 +74,7 @@ def test_a_record_of_an_earlier_version_is_read_and_rewritten_once(cluster: ApiC
         put(cluster, name, SPELLINGS[spelling](cluster, name))
         assert served(cluster, name)
     assert validated(cluster) == ["Addresses of 4 segments of t_OFFLINE are paths below the deep store now."]
-    assert [address(cluster, name) for name in NAMES] == [f"store:///t/{name}" for name in NAMES]
+    assert [address(cluster, name) for name in NAMES] == [f"store:///segments/t/{name}" for name in NAMES]
     before = versions(cluster)
     assert validated(cluster) == []
     assert versions(cluster) == before
@@ -98,7 +98,7 @@ def test_an_address_outside_of_the_store_stays_and_one_that_leads_nowhere_is_a_f
 def test_a_file_of_another_size_is_ours_when_its_crc_is_the_one_on_record(cluster: ApiCluster) -> None:
     put(cluster, "a", "http://before:1/segments/t/a", **{"segment.size.in.bytes": "5"})
     assert len(validated(cluster)) == 1
-    assert address(cluster, "a") == "store:///t/a"
+    assert address(cluster, "a") == "store:///segments/t/a"
 
 
 @pytest.mark.parametrize("fault", list(Fault))
@@ -117,7 +117,7 @@ def test_a_rewrite_that_is_interrupted_at_any_write_ends_the_same(
     assert done == [n < cut.get(fault, len(NAMES)) for n in range(len(NAMES))]
     assert all(served(cluster, name) for name in NAMES)
     validated(cluster)
-    assert [address(cluster, name) for name in NAMES] == [f"store:///t/{name}" for name in NAMES]
+    assert [address(cluster, name) for name in NAMES] == [f"store:///segments/t/{name}" for name in NAMES]
     assert set(versions(cluster)) == {2}
 
 
@@ -128,7 +128,7 @@ def test_a_segment_that_is_replaced_while_its_address_is_rewritten_keeps_the_new
     cluster.now += 2 * 3_600_000
     validate(replace(cluster.ctx, store=overtake), TABLE)
     assert served(cluster, "a") == newer.read_bytes()
-    assert (cluster.fields("a")["segment.total.docs"], address(cluster, "a")) == ("7", "store:///t/a")
+    assert (cluster.fields("a")["segment.total.docs"], address(cluster, "a")) == ("7", "store:///segments/t/a")
 
 
 def test_everything_is_found_again_when_the_store_is_at_another_place(cluster: ApiCluster, tmp_path: Path) -> None:
