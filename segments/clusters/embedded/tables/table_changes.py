@@ -132,11 +132,14 @@ def update_table(ctx: Context, given: TableConfig, detail: dict[str, Any], expec
 
 def check_update(ctx: Context, given: TableConfig, schema: Schema | None = None) -> TableConfig:
     """Raise what ``update_table`` would raise now, with ``schema`` as the table's schema; writes nothing."""
-    node, _ = _update(ctx, given)
+    node = ctx.store.get(paths.table_config(given.table.typed))
+    if node is None:
+        raise table_not_found(given.table)
     config = _with_secrets_of(node, given)
     with secrets_masked_in_errors(config.body):
         validate_config(ctx, config, schema)
     check_has_servers(ctx, config, _stored(node))
+    _update(ctx, given)  # what is wrong with the config itself comes before what holds for now only
     return config
 
 
