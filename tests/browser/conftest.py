@@ -88,7 +88,7 @@ def world(transactional_db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             rows_visible=0,
             bytes_visible=0,
         )
-        make_user("olga", "operate", is_staff=True)
+        make_user("olga", "operate", "administer", is_staff=True)
         yield world
 
 
