@@ -115,8 +115,8 @@ def _commit(installation: Installation, client: Client, s3: S3Server) -> None:
     done = sorted(table.state()[0])[:2]
     for segment in done:
         found = client.call("GET", f"/segments/stream_REALTIME/{segment}/metadata").json()["segment.download.url"]
-        assert found.startswith("s3://deep-store/segments/stream/")
-        assert found.removeprefix("s3://") in s3.files_below("deep-store/segments/stream")
+        assert found.startswith("store:///segments/stream/")
+        assert f"deep-store/{found.removeprefix('store:///')}" in s3.files_below("deep-store/segments/stream")
     table.exact()
 
 
