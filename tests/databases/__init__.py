@@ -1,1 +1,0 @@
-"""Databases that tests run on."""
