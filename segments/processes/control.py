@@ -70,7 +70,7 @@ class ControlServer:
             request = json.loads(line)
             action, name = str(request["action"]), str(request["name"])
         except (ValueError, KeyError, TypeError):
-            return {"ok": False, "message": "The request is not JSON object with action and name."}
+            return {"ok": False, "message": "The request is not a JSON object with action and name."}
         try:
             return {"ok": True, "message": await self._handler(action, name)}
         except PinotAdminError as error:

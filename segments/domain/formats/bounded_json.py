@@ -72,7 +72,7 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not JSON value")
+    raise ValueError(f"{text} is not a JSON value")
 
 
 def _whole(text: str) -> int:

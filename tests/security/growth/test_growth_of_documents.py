@@ -170,7 +170,7 @@ def test_objects_of_many_keys_grow_linearly() -> None:
         ("x" * (MAX_CHARS + 1), f"at most {MAX_CHARS} are allowed"),
         ('{"a": 1, "a": 2}', "'a' is there twice"),
         ('{"a": ' + "[" * 5000, "nested too deeply"),
-        ('{"a": NaN}', "NaN is not JSON value"),
+        ('{"a": NaN}', "NaN is not a JSON value"),
     ],
 )
 def test_odd_documents_are_refused_with_the_reason(text: str, message: str) -> None:
@@ -195,7 +195,7 @@ def test_aliases_and_merges_of_moderate_size_are_read() -> None:
         ("1" * 100_000, "a number has 100000 digits"),
         ("1e400", "the number 1e400 is too large"),
         ("-1e400", "the number -1e400 is too large"),
-        ("Infinity", "Infinity is not JSON value"),
+        ("Infinity", "Infinity is not a JSON value"),
         ('"\\ud800"', "characters that are none"),
         ('{"a": {"b": 1, "b": 1}}', "'b' is there twice"),
         (b"\xff", "it is not utf-8"),

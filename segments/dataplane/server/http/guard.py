@@ -62,7 +62,7 @@ class Admitted:
         """The JSON object of the body. InvalidInput."""
         found = parse_json(self.body, what="The request")
         if not isinstance(found, dict):
-            raise InvalidInput("The request is not JSON object.")
+            raise InvalidInput("The request is not a JSON object.")
         return found
 
 

@@ -39,7 +39,7 @@ def format_of(path: str, source: InputSource) -> str:
     head, _ = first_bytes(Text(path, encoding_of(path, source), source), _HEAD)
     if b"\x00" in head:
         raise InvalidInput(
-            f"Input file '{path}' is not CSV, JSON, Parquet, ORC or Avro file.",
+            f"Input file '{path}' is not a CSV, JSON, Parquet, ORC or Avro file.",
             remedy="Spreadsheets and archives (.xlsx, .zip, .tar) are not read: export or unpack them first.",
         )
     return "json" if head.lstrip().startswith((b"{", b"[")) else "csv"
