@@ -7,12 +7,10 @@ from typing import Any, Final
 
 from django import forms
 
-from segments.console.forms import PlainForm, reason_field
+from segments.console.forms import EXACT, PlainForm, reason_field
 from segments.models import Cluster
 from segments.services.clusters.cluster_spec import TEXTS
 from segments.services.clusters.clusters import ClusterSpec
-
-_OFF: Final = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
 
 
 class ClusterForm(PlainForm):
@@ -22,22 +20,26 @@ class ClusterForm(PlainForm):
         max_length=64,
         label="Name",
         help_text="As it appears in addresses: letters, digits, - and _.",
-        widget=forms.TextInput(attrs=_OFF),
+        widget=forms.TextInput(attrs=EXACT),
     )
     controller_urls = forms.CharField(
         label="Controller addresses", help_text="One per line, tried in turn, for example https://controller:9000.",
-        widget=forms.Textarea(attrs={**_OFF, "rows": 2, "class": "code"}),
+        widget=forms.Textarea(attrs={**EXACT, "rows": 2, "class": "code"}),
     )  # fmt: skip
     auth = forms.ChoiceField(label="Credentials", required=False, choices=Cluster.Auth.choices)
     auth_user = forms.CharField(
-        required=False, max_length=150, label="User", help_text="For Basic.", widget=forms.TextInput(attrs=_OFF)
+        required=False,
+        max_length=150,
+        label="User",
+        help_text="For Basic.",
+        widget=forms.TextInput(attrs=EXACT),
     )
     secret = forms.CharField(
         required=False, strip=False, max_length=4000, label="Password or token",
         widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "new-password"}),
     )  # fmt: skip
     secret_source = forms.CharField(
-        required=False, max_length=512, label="Or where it is", widget=forms.TextInput(attrs=_OFF),
+        required=False, max_length=512, label="Or where it is", widget=forms.TextInput(attrs=EXACT),
         help_text="env:NAME or file:PATH as the web, worker and mirror processes see it. Only superusers may name one.",
     )  # fmt: skip
     broker_url = forms.CharField(
@@ -45,24 +47,24 @@ class ClusterForm(PlainForm):
         max_length=255,
         label="Broker address",
         help_text="Queries go there; empty: through the controller.",
-        widget=forms.TextInput(attrs=_OFF),
+        widget=forms.TextInput(attrs=EXACT),
     )
     zookeeper = forms.CharField(
         required=False, max_length=255, label="ZooKeeper",
         help_text="host:port,host:port; tls:// before it for TLS; read only. Empty: read over REST.",
-        widget=forms.TextInput(attrs=_OFF),
+        widget=forms.TextInput(attrs=EXACT),
     )  # fmt: skip
     zookeeper_cluster = forms.CharField(
         required=False,
         max_length=255,
         label="The cluster's path in ZooKeeper",
         help_text="Empty: as the controller names it.",
-        widget=forms.TextInput(attrs=_OFF),
+        widget=forms.TextInput(attrs=EXACT),
     )
     zookeeper_user = forms.CharField(
         required=False, max_length=150, label="User for ZooKeeper",
         help_text="Of a digest login, if its nodes ask for one; sasl:USER for SASL (DIGEST-MD5).",
-        widget=forms.TextInput(attrs=_OFF),
+        widget=forms.TextInput(attrs=EXACT),
     )  # fmt: skip
     zookeeper_secret = forms.CharField(
         required=False,
@@ -76,18 +78,21 @@ class ClusterForm(PlainForm):
         required=False,
         max_length=512,
         label="Deep store for pushes",
-        widget=forms.TextInput(attrs=_OFF),
+        widget=forms.TextInput(attrs=EXACT),
         help_text="Where built segments may be put so that Pinot's servers can fetch them; empty: each is uploaded "
         "through the controller.",
     )
     tls_ca = forms.CharField(
-        required=False, max_length=512, label="File of certificate authorities", widget=forms.TextInput(attrs=_OFF)
+        required=False,
+        max_length=512,
+        label="File of certificate authorities",
+        widget=forms.TextInput(attrs=EXACT),
     )
     tls_cert = forms.CharField(
-        required=False, max_length=512, label="File of our certificate", widget=forms.TextInput(attrs=_OFF)
+        required=False, max_length=512, label="File of our certificate", widget=forms.TextInput(attrs=EXACT)
     )
     tls_key = forms.CharField(
-        required=False, max_length=512, label="File of its key", widget=forms.TextInput(attrs=_OFF)
+        required=False, max_length=512, label="File of its key", widget=forms.TextInput(attrs=EXACT)
     )
     tls_insecure = forms.BooleanField(
         required=False, label="Do not check certificates (anybody in between can read the credentials)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from django import forms
 from django.utils.html import format_html
@@ -11,6 +11,9 @@ from django.utils.html import format_html
 from segments.errors import PinotAdminError
 
 _MOST_SPEC_BYTES = 1_000_000
+
+#: Of fields whose text is a name or an address: browsers neither complete nor correct it.
+EXACT: Final = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
 
 
 class PlainForm(forms.Form):

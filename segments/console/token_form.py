@@ -6,11 +6,10 @@ from typing import ClassVar, Final
 
 from django import forms
 
-from segments.console.forms import PlainForm, reason_field
+from segments.console.forms import EXACT, PlainForm, reason_field
 from segments.domain.access.token_scope import EVERYTHING, SCOPES
 from segments.services.access.api_tokens import DEFAULT_DAYS, MOST_DAYS, TokenWish
 
-_OFF: Final = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
 _EXPLAINED: Final = {
     "read": "read: tables, segments, lineage, state of the cluster",
     "query": "query: the data of the tables",
@@ -26,7 +25,7 @@ class TokenForm(PlainForm):
 
     name = forms.CharField(
         max_length=60, label="Name", help_text="What uses it, for example nightly-push: it stands in the audit record.",
-        widget=forms.TextInput(attrs=_OFF),
+        widget=forms.TextInput(attrs=EXACT),
     )  # fmt: skip
     scopes = forms.MultipleChoiceField(
         label="What it may do",
@@ -35,14 +34,14 @@ class TokenForm(PlainForm):
         error_messages={"required": "Choose at least one: a token without a scope allows nothing."},
     )
     tables = forms.CharField(
-        max_length=255, label="Tables", initial=EVERYTHING, widget=forms.TextInput(attrs=_OFF),
+        max_length=255, label="Tables", initial=EVERYTHING, widget=forms.TextInput(attrs=EXACT),
         help_text="A pattern, such as sales_*. Only * alone also opens what belongs to no table.",
     )  # fmt: skip
     cluster = forms.CharField(
         max_length=64,
         label="Cluster",
         initial=EVERYTHING,
-        widget=forms.TextInput(attrs=_OFF),
+        widget=forms.TextInput(attrs=EXACT),
         help_text="A cluster's name; * is every one.",
     )
     days = forms.IntegerField(min_value=1, max_value=MOST_DAYS, label="Valid for (days)", initial=DEFAULT_DAYS)

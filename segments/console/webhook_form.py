@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from django import forms
 
-from segments.console.forms import PlainForm, reason_field
+from segments.console.forms import EXACT, PlainForm, reason_field
 from segments.models import Webhook
 from segments.services.alerts.webhooks import WebhookSpec
-
-_OFF: Final = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
 
 
 class WebhookForm(PlainForm):
     """A ``WebhookSpec``."""
 
-    name = forms.CharField(max_length=60, label="Name", widget=forms.TextInput(attrs=_OFF))
+    name = forms.CharField(max_length=60, label="Name", widget=forms.TextInput(attrs=EXACT))
     url = forms.CharField(
         max_length=2000,
         label="Address",
-        widget=forms.TextInput(attrs=_OFF),
+        widget=forms.TextInput(attrs=EXACT),
         help_text="Gets a POST with JSON. Which addresses are allowed is the installation's setting "
         "PINOTADMIN_WEBHOOK_ROOTS.",
     )
@@ -28,7 +26,7 @@ class WebhookForm(PlainForm):
         max_length=255,
         label="Tables",
         initial="*",
-        widget=forms.TextInput(attrs=_OFF),
+        widget=forms.TextInput(attrs=EXACT),
         help_text="A pattern, such as sales_*. Only * alone includes findings that concern no table, such as a worker "
         "that does not work.",
     )
@@ -36,7 +34,7 @@ class WebhookForm(PlainForm):
         max_length=64,
         label="Cluster",
         initial="*",
-        widget=forms.TextInput(attrs=_OFF),
+        widget=forms.TextInput(attrs=EXACT),
         help_text="A cluster's name; * is every one.",
     )
     severity = forms.ChoiceField(

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from typing import Any, Final
 
+from segments.console.new_table.document_texts import as_text, names_in, read_object, seen_of
 from segments.console.new_table.forms import posted_columns, posted_table
 from segments.datatypes.inference.fit import misfits
 from segments.datatypes.inference.written_times import millis_of, moment
-from segments.domain.formats.bounded_json import parse_json
 from segments.domain.formats.plural import counted
 from segments.domain.tables.design.edited_documents import (
     ColumnChoice,
@@ -29,7 +26,6 @@ from segments.errors import InvalidInput
 from segments.services.tables.design.inferred_table import InferredTable, preview
 from segments.spark.reading.sample.formats import reader_configs
 
-_NAMED: Final = re.compile(r"'([^']*)'")
 _ROWS: Final = 50
 
 
@@ -88,7 +84,7 @@ def posted_draft(inferred: InferredTable, data: Mapping[str, str]) -> Draft:
     bodies, faults = {}, {}
     for key, text in texts.items():
         try:
-            bodies[key] = _object(text)
+            bodies[key] = read_object(text)
         except InvalidInput as error:
             faults[key] = str(error)
     if faults:
@@ -128,11 +124,6 @@ def sample_rows(draft: Draft) -> list[list[Any]]:
     return [list(row.values()) for row in preview(draft.inferred, _ROWS)]
 
 
-def seen_of(schema: str, config: str) -> str:
-    """A fingerprint of both texts."""
-    return blake2b(f"{schema}\x00{config}".encode(), digest_size=12).hexdigest()
-
-
 def _draft(inferred: InferredTable, schema: Any, config: Any, names: list[str] | None = None) -> Draft:
     shown = names or [f.name for f in inferred.columns]
     return Draft(inferred, column_choices(schema, config, shown), table_choice(config), schema, config)
@@ -140,7 +131,7 @@ def _draft(inferred: InferredTable, schema: Any, config: Any, names: list[str] |
 
 def _shown(draft: Draft) -> Draft:
     """With the documents as text."""
-    draft.texts = {"schema": _text(draft.schema), "config": _text(draft.config)}
+    draft.texts = {"schema": as_text(draft.schema), "config": as_text(draft.config)}
     return draft
 
 
@@ -169,7 +160,7 @@ def _checked(draft: Draft) -> Draft:
 
 def _place(draft: Draft, error: InvalidInput) -> str:
     """The column that an error of the schema is about, else the schema."""
-    named = set(_NAMED.findall(error.message))
+    named = set(names_in(error.message))
     return next((f"c{at}" for at, c in enumerate(draft.columns) if c.name in named), "schema")
 
 
@@ -187,14 +178,3 @@ def _note(draft: Draft, column: FoundColumn, choice: ColumnChoice) -> str:
         wrong = counted(column.misfits, "value")
         return f"All but {wrong} would fit {column.nearly}: {', '.join(column.misfit_examples)}"
     return ""
-
-
-def _object(text: str) -> dict[str, Any]:
-    found = parse_json(text, what="The text")
-    if not isinstance(found, dict):
-        raise InvalidInput("The text is not an object.", remedy="Write it as {...}.")
-    return found
-
-
-def _text(body: Mapping[str, Any]) -> str:
-    return json.dumps(body, indent=2, ensure_ascii=False)

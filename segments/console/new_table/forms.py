@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 
 from django import forms
 
-from segments.console.forms import PlainForm, reason_field
+from segments.console.forms import EXACT, PlainForm, reason_field
 from segments.domain.tables.design.edited_documents import ColumnChoice, TableChoice
 from segments.domain.tables.design.new_documents import INDEX_LISTS, LISTS
 from segments.domain.tables.schema import STORED_TYPES
@@ -22,8 +22,7 @@ _MOST_REPLICAS: Final = 100
 
 
 def _name_field(**more: Any) -> forms.CharField:
-    attrs = {"spellcheck": "false", "autocapitalize": "off", "autocomplete": "off"}
-    return forms.CharField(label="Name of the table", max_length=180, widget=forms.TextInput(attrs=attrs), **more)
+    return forms.CharField(label="Name of the table", max_length=180, widget=forms.TextInput(attrs=EXACT), **more)
 
 
 class SourceForm(PlainForm):
@@ -103,9 +102,9 @@ def posted_columns(data: Mapping[str, str], sources: Sequence[str]) -> list[Colu
         was = one("was") or source
         found.append(
             ColumnChoice(
-                one("name") or was, was, bool(one("keep")), _listed(one("type"), TYPES),
-                _listed(one("kind"), tuple(LISTS)), one("format"), bool(one("multi")), one("null"), bool(one("key")),
-                _listed(one("index"), ("", *INDEX_LISTS)),
+                one("name") or was, was, bool(one("keep")), listed(one("type"), TYPES),
+                listed(one("kind"), tuple(LISTS)), one("format"), bool(one("multi")), one("null"), bool(one("key")),
+                listed(one("index"), ("", *INDEX_LISTS)),
             )
         )  # fmt: skip
     return found
@@ -122,7 +121,8 @@ def posted_table(data: Mapping[str, str], columns: Sequence[ColumnChoice]) -> Ta
     )  # fmt: skip
 
 
-def _listed(value: str, known: Sequence[str]) -> str:
+def listed(value: str, known: Sequence[str]) -> str:
+    """The value, if it is one of the known ones, else the first of these."""
     return value if value in known else known[0]
 
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
-from segments.console.new_table.draft import seen_of
+from segments.console.new_table.document_texts import as_text, names_in, read_object, seen_of
 from segments.console.table_settings.forms import SHOWN, posted_columns
-from segments.domain.formats.bounded_json import parse_json
 from segments.domain.tables.edits.columns import ColumnRow, column_rows, with_columns
 from segments.domain.tables.edits.settings import Setting, edited, setting_at, settings_of, values_of
 from segments.errors import InvalidInput
 from segments.services.tables.edits.documents import Documents
 from segments.services.tables.edits.preview import EditPreview
-
-_NAMED: Final = re.compile(r"'([^']*)'")
 
 
 @dataclass
@@ -61,7 +56,7 @@ class Draft:
 
     def _place(self, path: str, problem: str) -> str:
         document, _, rest = path.partition(".")
-        named = [rest, *_NAMED.findall(problem)]
+        named = [rest, *names_in(problem)]
         if document == "config":
             setting = next(filter(None, (setting_at(self.settings, one) for one in named)), None)
             return setting.name if setting else "config"
@@ -72,7 +67,7 @@ class Draft:
 def draft_of(before: Documents, config: dict[str, Any], schema: dict[str, Any]) -> Draft:
     """The draft of these documents."""
     settings = settings_of(config, before.table.type)
-    texts = {"schema": _text(schema), "config": _text(config)}
+    texts = {"schema": as_text(schema), "config": as_text(config)}
     rows = column_rows(schema, config)
     return Draft(before, schema, config, settings, values_of(config, settings), rows, texts)
 
@@ -83,7 +78,7 @@ def posted_draft(before: Documents, data: Mapping[str, str]) -> Draft:
     bodies, faults = {}, {}
     for key, text in texts.items():
         try:
-            bodies[key] = _object(text)
+            bodies[key] = read_object(text)
         except InvalidInput as error:
             faults[key] = str(error)
     if faults:
@@ -99,14 +94,3 @@ def posted_draft(before: Documents, data: Mapping[str, str]) -> Draft:
     schema, config = with_columns(schema, config, rows, gone)
     values = {s.name: str(data.get(s.name, plain.values[s.name])) for s in plain.settings}
     return draft_of(before, edited(config, plain.settings, values), schema)
-
-
-def _object(text: str) -> dict[str, Any]:
-    found = parse_json(text, what="The text")
-    if not isinstance(found, dict):
-        raise InvalidInput("The text is not an object.", remedy="Write it as {...}.")
-    return found
-
-
-def _text(body: Mapping[str, Any]) -> str:
-    return json.dumps(body, indent=2, ensure_ascii=False)

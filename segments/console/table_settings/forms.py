@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from django import forms
 
-from segments.console.forms import PlainForm, reason_field
-from segments.console.new_table.forms import TYPES
+from segments.console.forms import EXACT, PlainForm, reason_field
+from segments.console.new_table.forms import TYPES, listed
 from segments.domain.tables.design.new_documents import INDEX_LISTS, LISTS
 from segments.domain.tables.edits.columns import ColumnRow
 from segments.domain.tables.edits.settings import Setting
@@ -47,14 +47,14 @@ def _posted(data: Mapping[str, str], prefix: str, row: ColumnRow, *, is_new: boo
         return str(data.get(f"{prefix}_{key}", before)).strip()
 
     null_value, description = one("null", row.null_value), one("description", row.description)
-    index = _listed(one("index", row.index), ("", *INDEX_LISTS))
+    index = listed(one("index", row.index), ("", *INDEX_LISTS))
     if not is_new:
         return ColumnRow(
             row.name, row.data_type, row.kind, row.format, row.multi_value, null_value, description, index, row.in_key
         )
-    kind = _listed(one("kind", row.kind), tuple(LISTS))
+    kind = listed(one("kind", row.kind), tuple(LISTS))
     return ColumnRow(
-        row.name, _listed(one("type", row.data_type), TYPES), kind,
+        row.name, listed(one("type", row.data_type), TYPES), kind,
         (one("format", row.format) or "TIMESTAMP") if kind == "DATE_TIME" else "", f"{prefix}_multi" in data,
         null_value, description, index,
     )  # fmt: skip
@@ -68,9 +68,4 @@ def _field(setting: Setting, value: str) -> forms.Field:
         return forms.ChoiceField(choices=(*setting.choices, *more), **said)
     if setting.most and (not value or value.isdecimal()):
         return forms.IntegerField(min_value=1, max_value=setting.most, **said)
-    attrs = {"spellcheck": "false", "autocapitalize": "off", "autocomplete": "off"}
-    return forms.CharField(max_length=500, widget=forms.TextInput(attrs), **said)
-
-
-def _listed(value: str, known: Sequence[str]) -> str:
-    return value if value in known else known[0]
+    return forms.CharField(max_length=500, widget=forms.TextInput(attrs=EXACT), **said)

@@ -15,7 +15,7 @@ from segments.domain.access.cluster_signature import address_of
 from segments.errors import InvalidInput, PinotAdminError
 from segments.store import paths
 from segments.store.base import Store
-from segments.store.records.instances import BROKER_PREFIX, instance_configs, web_url
+from segments.store.records.instances import web_urls
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ class WebProcesses:
             return
         try:
             live = set(self._store.children(paths.LIVE_INSTANCES))
-            webs = {n: web_url(c) for n, c in instance_configs(self._store).items() if n.startswith(BROKER_PREFIX)}
+            webs = web_urls(self._store)
         except PinotAdminError as error:
             log.info("Which web processes are there cannot be read: %s", error)
             return

@@ -31,7 +31,7 @@ def write_private_json(path: Path, value: dict[str, Any]) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in ``path``; empty when the file is missing. Raises RecordCorrupt when it is not a JSON object."""
+    """The JSON object in ``path``; empty when the file is missing. RecordCorrupt when it is not a JSON object."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

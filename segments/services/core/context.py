@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from segments.domain.realtime.streams.kafka_settings import check_client
@@ -84,6 +85,10 @@ class Context:
     segment_record_cache: SegmentRecordCache = field(default_factory=SegmentRecordCache)
     #: What this one run of a pass is asked for; anything else asks for nothing.
     run_properties: RunProperties = NO_PROPERTIES
+
+    def now(self) -> datetime:
+        """What ``clock`` shows, in UTC."""
+        return datetime.fromtimestamp(self.clock() / 1000, UTC)
 
 
 @dataclass(frozen=True)

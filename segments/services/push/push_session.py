@@ -7,7 +7,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.core.exceptions import ValidationError
@@ -34,7 +34,7 @@ def find_push(ctx: Context, push_id: str) -> Push:
 
 def now(ctx: Context, plus_s: float = 0.0) -> datetime:
     """The clock's time, some seconds later."""
-    return datetime.fromtimestamp(ctx.clock() / 1000, UTC) + timedelta(seconds=plus_s)
+    return ctx.now() + timedelta(seconds=plus_s)
 
 
 def lapsed(ctx: Context) -> Q:

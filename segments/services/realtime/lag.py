@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.db.models import Count, F, Max, Min
@@ -90,7 +90,7 @@ class StandingStill:
 
 def standing_still(ctx: Context, table: TableName) -> list[StandingStill]:
     """Partitions whose offset was the same in every sample of the last while, with messages behind it. One query."""
-    now = datetime.fromtimestamp(ctx.clock() / 1000, UTC)
+    now = ctx.now()
     rows = (
         LagSample.objects.filter(
             table__cluster__name=ctx.cluster, table__name=table.typed, at__gt=now - STILL_FOR, at__lte=now
@@ -114,7 +114,7 @@ def lag_json(ctx: Context, table: TableName) -> dict[str, Any]:
     row = Table.objects.filter(cluster__name=ctx.cluster, name=table.typed).first()
     if row is None:
         raise NotFound(f"Table '{table}' does not exist.", remedy="List the tables with GET /tables.")
-    now = datetime.fromtimestamp(ctx.clock() / 1000, UTC)
+    now = ctx.now()
     return {
         "table": table.typed,
         "partitions": [_json(lag, history(row, lag.partition, now)) for lag in read_lag(ctx, table)],

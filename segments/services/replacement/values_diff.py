@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, TypeVar
 
 from segments.datatypes.inference.written_times import millis_of, moment
+from segments.domain.formats.sql_name import quoted
 from segments.domain.tables.schema import FieldSpec
 from segments.errors import InvalidInput, PinotAdminError, Unavailable
 from segments.names import TableName
@@ -140,8 +141,8 @@ def _side(ctx: Context, table: TableName, name: str, read: Callable[[Ask], T]) -
 
 
 def _column(ask: Ask, table: TableName, spec: FieldSpec) -> ColumnSide:
-    name = _quoted(spec.name)
-    nulls = f"count(*) filter (where {_quoted(f'$isNull.{spec.name}')})"
+    name = quoted(spec.name)
+    nulls = f"count(*) filter (where {quoted(f'$isNull.{spec.name}')})"
     rows, empty = ask(_select(f"count(*), {nulls}", table, "limit 1"))[0]
     order = f"group by {name} order by count(*) desc, {name} limit {_TOP}"
     found = ask(_select(f"{name}, count(*)", table, order))
@@ -150,7 +151,7 @@ def _column(ask: Ask, table: TableName, spec: FieldSpec) -> ColumnSide:
 
 def _days(ask: Ask, table: TableName, spec: FieldSpec) -> dict[int, int]:
     text = "1:MILLISECONDS:EPOCH" if spec.format == "TIMESTAMP" else str(spec.format)
-    column = f"cast({_quoted(spec.name)} as LONG)" if spec.format == "TIMESTAMP" else _quoted(spec.name)
+    column = f"cast({quoted(spec.name)} as LONG)" if spec.format == "TIMESTAMP" else quoted(spec.name)
     day = f"datetimeconvert({column}, '{text.replace(chr(39), chr(39) * 2)}', '1:DAYS:EPOCH', '1:DAYS')"
     found = ask(_select(f"{day}, count(*)", table, f"group by {day} order by {day} desc limit {MOST_DAYS}"))
     return {int(value): int(count) for value, count in found if value is not None}
@@ -166,8 +167,4 @@ def _shown(value: Any, spec: FieldSpec) -> str:
 
 
 def _select(what: str, table: TableName, more: str) -> str:
-    return f"select {what} from {_quoted(table.typed)} {more}"  # noqa: S608  # every name in it is quoted
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+    return f"select {what} from {quoted(table.typed)} {more}"  # noqa: S608  # every name in it is quoted

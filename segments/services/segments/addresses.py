@@ -13,7 +13,7 @@ from segments.domain.segments import store_address
 from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.names import TableName
 from segments.services.core.context import Context
-from segments.store.records.instances import BROKER_PREFIX, instance_configs, web_url
+from segments.store.records.instances import web_urls
 
 
 def recorded_address(ctx: Context, table: TableName, segment: str, crc: int) -> str:
@@ -23,8 +23,7 @@ def recorded_address(ctx: Context, table: TableName, segment: str, crc: int) -> 
 
 def known_webs(ctx: Context) -> frozenset[str]:
     """``host:port`` of every web process that ever was one of this cluster's."""
-    brokers = [c for name, c in instance_configs(ctx.store).items() if name.startswith(BROKER_PREFIX)]
-    return frozenset({address_of(ctx.controller_url), *(address_of(web_url(c)) for c in brokers)})
+    return frozenset(map(address_of, (ctx.controller_url, *web_urls(ctx.store).values())))
 
 
 def own_file(ctx: Context, table: TableName, meta: SegmentMetadata, webs: Collection[str] | None = None) -> str | None:

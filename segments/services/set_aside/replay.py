@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -89,7 +89,7 @@ def replay_messages(ctx: Context, table: TableName, which: Which, *, actor: Acto
 
 def carry_on(ctx: Context, table: TableName) -> list[str]:
     """Finish replays whose process ended in between; a sentence for each."""
-    before = datetime.fromtimestamp(ctx.clock() / 1000, UTC) - _CARRY_ON_AFTER
+    before = ctx.now() - _CARRY_ON_AFTER
     stuck = SetAsideReplay.objects.filter(
         cluster=ctx.cluster, table_name=table.typed, state=SetAsideReplay.State.RUNNING, started_at__lt=before
     )
@@ -202,7 +202,7 @@ def _is_there(ctx: Context, table: TableName, replay: SetAsideReplay) -> bool:
 
 def _done(ctx: Context, table: TableName, replay: SetAsideReplay) -> None:
     replay.state, replay.error = SetAsideReplay.State.DONE, ""
-    replay.finished_at = datetime.fromtimestamp(ctx.clock() / 1000, UTC)
+    replay.finished_at = ctx.now()
     replay.save()
     refresh_finding(ctx.cluster, table)
 
@@ -222,7 +222,7 @@ def _give_up(ctx: Context, table: TableName, replay: SetAsideReplay, error: Exce
     with transaction.atomic():
         replay.taken.update(replay=None)
         replay.state, replay.error = SetAsideReplay.State.FAILED, str(error)[:2000]
-        replay.finished_at = datetime.fromtimestamp(ctx.clock() / 1000, UTC)
+        replay.finished_at = ctx.now()
         replay.save()
         audit.record(
             actor,

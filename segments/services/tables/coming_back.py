@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC
 from typing import Any
 
+from django.db.models import QuerySet
+
 from segments.domain.formats.plural import counted
 from segments.domain.tables.kept_secrets import has_mask
 from segments.errors import NotFound, PinotAdminError, StateConflict
@@ -54,13 +56,12 @@ def dropped_tables(cluster: str) -> list[ConfigVersion]:
 
 def plan_coming_back(ctx: Context, table: TableName) -> ComingBack:
     """Changes nothing. NotFound when no deletion of this table is on record."""
-    rows = ConfigVersion.objects.filter(cluster=ctx.cluster, document="config", name=table.typed).order_by("-number")
-    deleted = rows.first()
+    deleted = _configs(ctx, table).first()
     if deleted is None or deleted.version:
         raise NotFound(f"No deletion of table '{table}' is on record.", remedy="Create it with POST /tables.")
     seen = Snapshot.objects.filter(cluster__name=ctx.cluster, table_name=table.typed, segments__gt=0)
     snapshot = seen.filter(at__lte=deleted.at).first()
-    config = rows[1] if rows.count() > 1 else None
+    config = _last_config(ctx, table)
     names = set(contents_of(snapshot)) if snapshot else set()
     lost = names - archive.kept_names(ctx, table) if names and ctx.deep_store.exists else names
     return ComingBack(
@@ -83,7 +84,8 @@ def bring_back(ctx: Context, table: TableName, *, actor: Actor) -> ComingBack:
                 remedy="Create it with POST /tables; what is kept of its segments is listed on tab Deleted then.",
             )
         detail |= {"snapshot": found.snapshot, "rows": found.rows}
-        create_table(ctx, body_of(_last_config(ctx, table)), actor=actor)
+        last = _last_config(ctx, table)
+        create_table(ctx, body_of(last) if last else None, actor=actor)
         if found.snapshot is not None:
             try:
                 return_to(ctx, table, found.snapshot, actor=actor)
@@ -94,9 +96,14 @@ def bring_back(ctx: Context, table: TableName, *, actor: Actor) -> ComingBack:
     return found
 
 
-def _last_config(ctx: Context, table: TableName) -> ConfigVersion:
+def _configs(ctx: Context, table: TableName) -> QuerySet[ConfigVersion]:
     rows = ConfigVersion.objects.filter(cluster=ctx.cluster, document="config", name=table.typed)
-    return rows.exclude(version="").order_by("-number")[0]
+    return rows.order_by("-number")
+
+
+def _last_config(ctx: Context, table: TableName) -> ConfigVersion | None:
+    """The version before the deletion; None: it is not on record."""
+    return _configs(ctx, table).exclude(version="").first()
 
 
 def _blockers(ctx: Context, table: TableName, config: ConfigVersion | None, lost: set[str]) -> list[str]:

@@ -201,6 +201,11 @@ def web_url(config: InstanceConfig) -> str:
     return f"http://{host}:{config.port}"
 
 
+def web_urls(store: Store) -> dict[str, str]:
+    """{instance id: ``web_url``} of every web process that ever joined the cluster."""
+    return {name: web_url(c) for name, c in instance_configs(store).items() if name.startswith(BROKER_PREFIX)}
+
+
 def parse_config(record: ZNRecord) -> InstanceConfig:
     """The record of ``CONFIGS/PARTICIPANT`` as a value; a missing or malformed port counts as the
     default (admin) or 0.

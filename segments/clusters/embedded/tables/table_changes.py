@@ -118,7 +118,7 @@ def update_table(ctx: Context, given: TableConfig, detail: dict[str, Any], expec
     """Change a table's config; a new replication holds for new segments. NotFound, InvalidInput, StateConflict, also
     when the stored one is not the version ``expected``.
     """
-    config = check_update(ctx, given)
+    config = _checked(ctx, given)
 
     def attempt() -> Sequence[Write]:
         node, writes = _update(ctx, given)
@@ -132,6 +132,13 @@ def update_table(ctx: Context, given: TableConfig, detail: dict[str, Any], expec
 
 def check_update(ctx: Context, given: TableConfig, schema: Schema | None = None) -> TableConfig:
     """Raise what ``update_table`` would raise now, with ``schema`` as the table's schema; writes nothing."""
+    config = _checked(ctx, given, schema)
+    _update(ctx, given)
+    return config
+
+
+def _checked(ctx: Context, given: TableConfig, schema: Schema | None = None) -> TableConfig:
+    """The config with its stored secrets, right in itself; what only holds for now is decided in each attempt."""
     node = ctx.store.get(paths.table_config(given.table.typed))
     if node is None:
         raise table_not_found(given.table)
@@ -139,7 +146,6 @@ def check_update(ctx: Context, given: TableConfig, schema: Schema | None = None)
     with secrets_masked_in_errors(config.body):
         validate_config(ctx, config, schema)
     check_has_servers(ctx, config, _stored(node))
-    _update(ctx, given)  # what is wrong with the config itself comes before what holds for now only
     return config
 
 

@@ -13,6 +13,7 @@ from django import forms
 from django.urls import reverse
 from django.utils import timezone
 
+from segments.console.forms import EXACT
 from segments.console.operation import Operation, Outcome, Target
 from segments.errors import InvalidInput
 from segments.models import Finding
@@ -93,7 +94,7 @@ def _to_assign(target: Target, plain: Operation) -> Operation:
     finding = _finding(target)
     person = forms.CharField(
         label="Person", required=False, max_length=150, initial=finding.assignee or target.request.user.get_username(),
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}),
+        widget=forms.TextInput(attrs=EXACT),
         help_text="The name with which they sign in. Empty: nobody takes care of it.",
     )  # fmt: skip
     return replace(plain, lists=[("The finding", [finding.message])], fields={"person": person})

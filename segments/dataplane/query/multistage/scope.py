@@ -11,6 +11,7 @@ from sqlglot import exp
 from segments.dataplane.query.nulls import PREFIX, null_of
 from segments.dataplane.query.sql.compiler import VIRTUAL
 from segments.dataplane.query.sql.text_growth import COLUMN_TEXT
+from segments.domain.formats.sql_name import quoted
 from segments.domain.tables.schema import Schema
 from segments.expressions.duckdb.compiled import Expr
 from segments.expressions.query_errors import UNKNOWN_COLUMN, QueryRejected
@@ -67,9 +68,9 @@ class Scan:
     @property
     def sql(self) -> str:
         """As one query of this table alone."""
-        wanted = ", ".join(_quoted(c) for c in self.columns or [_ANY])
+        wanted = ", ".join(quoted(c) for c in self.columns or [_ANY])
         where = " AND ".join(f"({f})" for f in dict.fromkeys(self.filters))
-        return f"SELECT {wanted} FROM {_quoted(self.table)}" + (f" WHERE {where}" if where else "")  # noqa: S608  # names are quoted
+        return f"SELECT {wanted} FROM {quoted(self.table)}" + (f" WHERE {where}" if where else "")  # noqa: S608  # quoted
 
 
 @dataclass
@@ -172,7 +173,3 @@ class Scope:
     def _known(self) -> str:
         names = [f"{r.alias}" for r in self.relations]
         return f"Known here are the columns of {', '.join(names)[:300]}."
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -5,7 +5,7 @@ is not counted again.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from django.db.models import Max
@@ -16,11 +16,11 @@ from segments.errors import InvalidInput, Unavailable
 from segments.models import LagSample
 from segments.names import TableName
 from segments.services.core.context import Context
+from segments.services.realtime.lag import KEPT
 from segments.services.realtime.stream_facts import StreamFacts
 
 #: A sample that is older is of another time.
 _FRESH: Final = timedelta(minutes=5)
-_DAY: Final = timedelta(hours=24)
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Counted:
 
 def last_counts(ctx: Context, table: TableName) -> dict[int, Counted]:
     """The newest count of each partition of the last minutes. One query."""
-    now = datetime.fromtimestamp(ctx.clock() / 1000, UTC)
+    now = ctx.now()
     rows = LagSample.objects.filter(
         table__cluster__name=ctx.cluster, table__name=table.typed, at__gt=now - _FRESH, messages__isnull=False
     ).exclude(end="")
@@ -45,9 +45,9 @@ def last_counts(ctx: Context, table: TableName) -> dict[int, Counted]:
 
 def measured_rates(ctx: Context, table: TableName) -> dict[int, float]:
     """{partition: the most rows per second that were measured within the last day}, where any were. One query."""
-    now = datetime.fromtimestamp(ctx.clock() / 1000, UTC)
+    now = ctx.now()
     rows = LagSample.objects.filter(
-        table__cluster__name=ctx.cluster, table__name=table.typed, at__gt=now - _DAY, rows_per_s__gt=0
+        table__cluster__name=ctx.cluster, table__name=table.typed, at__gt=now - KEPT, rows_per_s__gt=0
     )
     return dict(rows.order_by().values("partition").annotate(most=Max("rows_per_s")).values_list("partition", "most"))
 

@@ -46,7 +46,7 @@ def run(ctx: Context, table: TableName) -> list[str]:
     row = Table.objects.filter(cluster__name=ctx.cluster, name=table.typed).first()
     if table.type != REALTIME or row is None:
         return []
-    now = datetime.fromtimestamp(ctx.clock() / 1000, UTC)
+    now = ctx.now()
     seen = _Seen(read_lag(ctx, table), ctx.engine.consumption.waiting(ctx, table), _last(row, now), now)
     examined = _ask_streams(ctx, table, seen)
     rows = _rows(ctx, table, row, seen)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from segments.domain.formats.sql_name import quoted
 from segments.domain.replacement.checks import (
     Check,
     CheckPlan,
@@ -45,7 +46,7 @@ class Measuring:
 
     def __init__(self, reader: SnapshotReader, snapshot: Snapshot, plan: CheckPlan) -> None:
         self._reader, self._snapshot, self._plan = reader, snapshot, plan
-        self._table = _quoted(snapshot.config.table.typed)
+        self._table = quoted(snapshot.config.table.typed)
 
     def measure(self, check: Check) -> Measured:
         """What was found; ``error`` when it could not be measured."""
@@ -69,7 +70,7 @@ class Measuring:
             case TimeRange():
                 return self._times(check.column or self._snapshot.config.time_column or "")
             case UniqueKey():
-                keys = ", ".join(_quoted(c) for c in check.columns)
+                keys = ", ".join(quoted(c) for c in check.columns)
                 having = f"group by {keys} having count(*) > 1 order by count(*) desc limit {_EXAMPLES}"
                 found = self._ask(self._select(f"{keys}, count(*)", having), self._snapshot.new)
                 return Measured(duplicates=tuple(tuple(row) for row in found))
@@ -119,13 +120,9 @@ def _millis(spec: FieldSpec) -> tuple[str, Callable[[float], int]]:
     form = spec.datetime_format
     assert form is not None
     if form.kind != "SIMPLE_DATE_FORMAT":
-        return _quoted(spec.name), lambda value: form.to_millis(int(value))
+        return quoted(spec.name), lambda value: form.to_millis(int(value))
     pattern, zone = form.pattern.replace("'", "''"), form.zone.replace("'", "''")
-    return f"fromDateTime(cast({_quoted(spec.name)} as varchar), '{pattern}', '{zone}')", int
-
-
-def _quoted(name: str) -> str:
-    return f'"{_inner(name)}"'
+    return f"fromDateTime(cast({quoted(spec.name)} as varchar), '{pattern}', '{zone}')", int
 
 
 def _inner(name: str) -> str:
