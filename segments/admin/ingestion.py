@@ -5,9 +5,8 @@ from __future__ import annotations
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
-from unfold.decorators import action
 
-from segments.admin.console_buttons import changelist, to_table
+from segments.admin.console_buttons import button, changelist, to_table
 from segments.admin.readonly import ReadOnlyAdmin
 from segments.models import IngestionAttempt, IngestionFile, IngestionSession
 
@@ -30,22 +29,22 @@ class IngestionSessionAdmin(ReadOnlyAdmin):
         failed = f", {session.files_failed} failed" if session.files_failed else ""
         return f"{session.files_done} of {session.files_total}{failed}"
 
-    @action(description="Open in the console", url_path="console")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Open in the console", "console")
     def open_console(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """The session's page, with its buttons."""
         return self._to(request, object_id, "console:ingestion_session", "")
 
-    @action(description="Retry…", url_path="retry", icon="replay")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Retry…", "retry", "replay")
     def retry(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Its failed files again."""
         return self._to(request, object_id, "console:retry_ingestion", changelist(self))
 
-    @action(description="Cancel…", url_path="cancel", icon="cancel")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Cancel…", "cancel", "cancel")
     def cancel(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Stop it."""
         return self._to(request, object_id, "console:cancel_ingestion", changelist(self))
 
-    @action(description="Undo…", url_path="undo", icon="undo")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Undo…", "undo", "undo")
     def undo(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Take back what it switched to."""
         return self._to(request, object_id, "console:undo_ingestion", changelist(self))

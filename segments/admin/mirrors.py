@@ -8,10 +8,10 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from unfold.decorators import action
 
 from segments.admin import reingestion
 from segments.admin.console_buttons import (
+    button,
     consuming,
     consuming_together,
     reingesting,
@@ -35,7 +35,7 @@ class ClusterAdmin(ReadOnlyAdmin):
     search_fields = ["name"]
     actions_detail = ["open_console"]
 
-    @action(description="Open in the console", url_path="console")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Open in the console", "console")
     def open_console(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """The cluster's page."""
         return redirect(address_in(get_object_or_404(Cluster, pk=object_id).name, "console:cluster"))
@@ -69,34 +69,34 @@ class TableAdmin(ReadOnlyAdmin):
         """Of a REALTIME table."""
         return "" if table.type != REALTIME else "paused" if table.is_paused else "consuming"
 
-    @action(description="Open in the console", url_path="console")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Open in the console", "console")
     def open_console(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """The table's page."""
         return to_table(
             request, "console:table", get_object_or_404(Table.objects.select_related("cluster"), pk=object_id)
         )
 
-    @action(description="Pause…", url_path="pause", icon="pause")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Pause…", "pause", "pause")
     def pause(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Pause the table."""
         return self._consuming(request, object_id, "console:pause")
 
-    @action(description="Resume…", url_path="resume", icon="play_arrow")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Resume…", "resume", "play_arrow")
     def resume(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Resume the table, also one that is paused as a whole and so has no consuming segment."""
         return self._consuming(request, object_id, "console:resume")
 
-    @action(description="Force commit…", url_path="commit", icon="save")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Force commit…", "commit", "save")
     def force_commit(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Commit its consuming segments."""
         return self._consuming(request, object_id, "console:commit")
 
-    @action(description="Roll back…", url_path="rollback", icon="undo")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Roll back…", "rollback", "undo")
     def roll_back(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Its newest replacement; older ones have their own rows."""
         return rolling_back(request, self, self._table(request, object_id), None)
 
-    @action(description="Run a pass…", url_path="passes", icon="autorenew")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Run a pass…", "passes", "autorenew")
     def run_pass(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Retention, validation and the others, once."""
         return running_pass(request, self, self._table(request, object_id))
@@ -159,7 +159,7 @@ class SegmentAdmin(ReadOnlyAdmin):
         """How far the latest one is."""
         return reingestion.progress(segment) or "-"
 
-    @action(description="Reingest…", url_path="reingest", icon="replay")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Reingest…", "reingest", "replay")
     def reingest(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Read its rows from the stream again, where no server has them."""
         segment = get_object_or_404(self.get_queryset(request).select_related("table__cluster"), pk=object_id)
@@ -200,22 +200,22 @@ class ConsumingSegmentAdmin(ReadOnlyAdmin):
         """Of its table: paused or consuming."""
         return "paused" if segment.table.is_paused else "consuming"
 
-    @action(description="Pause table…", url_path="pause", icon="pause")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Pause table…", "pause", "pause")
     def pause(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Pause its table."""
         return self._consuming(request, object_id, "console:pause")
 
-    @action(description="Resume table…", url_path="resume", icon="play_arrow")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Resume table…", "resume", "play_arrow")
     def resume(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Resume its table."""
         return self._consuming(request, object_id, "console:resume")
 
-    @action(description="Force commit…", url_path="commit", icon="save")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Force commit…", "commit", "save")
     def force_commit(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Commit the consuming segments of its table."""
         return self._consuming(request, object_id, "console:commit")
 
-    @action(description="Reingest broken segments…", url_path="reingest", icon="replay")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Reingest broken segments…", "reingest", "replay")
     def reingest(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Read the segments of its table again that no server has."""
         return self._consuming(request, object_id, "console:reingest")
@@ -253,7 +253,7 @@ class LineageEntryAdmin(ReadOnlyAdmin):
         """How many replace them."""
         return segment_count(entry.segments_to)
 
-    @action(description="Roll back…", url_path="rollback", icon="undo")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Roll back…", "rollback", "undo")
     def roll_back(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Together with the replacements that were built on it."""
         entry = get_object_or_404(self.get_queryset(request).select_related("table__cluster"), pk=object_id)

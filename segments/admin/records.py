@@ -8,9 +8,8 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from unfold.decorators import action
 
-from segments.admin.console_buttons import changelist, returning
+from segments.admin.console_buttons import button, changelist, returning
 from segments.admin.readonly import ReadOnlyAdmin
 from segments.models import ApiToken, AuditEvent, Finding, FindingSnooze, PassRun, Push, PushSegment
 from segments.services.access.read_rights import readable_events, readable_pushes, reads_all
@@ -31,23 +30,23 @@ class PushAdmin(ReadOnlyAdmin):
         """Pushes to tables that the person may read."""
         return readable_pushes(super().get_queryset(request), request.user)
 
-    @action(description="Open in the console", url_path="console")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Open in the console", "console")
     def open_console(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The push's page with live progress."""
         push = get_object_or_404(self.get_queryset(request), pk=object_id)
         return redirect(address_in(push.cluster, "console:push", push.pk))
 
-    @action(description="Cancel…", url_path="cancel", icon="cancel")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Cancel…", "cancel", "cancel")
     def cancel(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """What it began is taken back."""
         return self._press(request, object_id, "console:cancel_push")
 
-    @action(description="Check again and finish…", url_path="finish", icon="replay")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Check again and finish…", "finish", "replay")
     def finish(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Retry one that its table's checks stopped."""
         return self._press(request, object_id, "console:finish_push")
 
-    @action(description="Finish despite failed checks…", url_path="override", icon="warning")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Finish despite failed checks…", "override", "warning")
     def override(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Switch although checks failed."""
         return self._press(request, object_id, "console:override_push")
@@ -97,12 +96,12 @@ class FindingAdmin(ReadOnlyAdmin):
     search_fields = ["table_name", "message"]
     actions_detail = ["fix", "snooze"]
 
-    @action(description="Fix it…", url_path="fix", icon="build")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Fix it…", "fix", "build")
     def fix(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """With every write shown beforehand."""
         return self._press(request, object_id, "console:fix_finding")
 
-    @action(description="Snooze…", url_path="snooze", icon="snooze")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Snooze…", "snooze", "snooze")
     def snooze(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Nobody is notified of it for a while."""
         return self._press(request, object_id, "console:snooze_finding")
@@ -145,7 +144,7 @@ class ApiTokenAdmin(ReadOnlyAdmin):
     exclude = ["digest"]
     actions_detail = ["revoke"]
 
-    @action(description="Revoke…", url_path="revoke", icon="block")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Revoke…", "revoke", "block")
     def revoke(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """The console's page."""
         return redirect("console:revoke_token", token=get_object_or_404(ApiToken, pk=object_id).pk)

@@ -26,9 +26,8 @@ from django_celery_beat.models import (
     SolarSchedule,
 )
 from unfold.admin import ModelAdmin
-from unfold.decorators import action
 
-from segments.admin.console_buttons import changelist, returning
+from segments.admin.console_buttons import button, changelist, returning
 from segments.services.core import audit
 from segments.services.core.context import Actor
 from segments.services.upkeep.next_runs import how_often, last_result, next_runs
@@ -110,7 +109,7 @@ class PeriodicTaskAdmin(ModelAdmin):  # type: ignore[misc]  # unfold ships no ty
         """Of the pass's last run."""
         return last_result(row)
 
-    @action(description="Run now…", url_path="run-now", icon="play_arrow")  # type: ignore[untyped-decorator]  # unfold ships no types
+    @button("Run now…", "run-now", "play_arrow")
     def run_now(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """The console's page, which asks for a reason."""
         return redirect(returning(reverse("console:run_schedule", args=[object_id]), changelist(self)))
