@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+import re
 from collections.abc import Callable
 from zoneinfo import ZoneInfo
 
@@ -29,6 +31,24 @@ def number_from(least: int, most: int | None = None) -> Callable[[str], int]:
         return number
 
     return read
+
+
+def as_seconds(text: str) -> float:
+    """Seconds, 1 or more, with up to three decimals."""
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,3})?", text) or float(text) < 1:
+        raise WrongText(f"a number of seconds, 1 or more, not {text[:40]!r}")
+    return float(text)
+
+
+def as_networks(text: str) -> list[str]:
+    """Addresses or networks with commas between: ``192.0.2.7,10.0.0.0/24``."""
+    named = between(",")(text)
+    for one in named:
+        try:
+            ipaddress.ip_network(one)
+        except ValueError as error:
+            raise WrongText(f"addresses or networks such as 192.0.2.7,10.0.0.0/24, not {one[:60]!r}") from error
+    return named
 
 
 def as_bytes(text: str) -> int:

@@ -7,7 +7,15 @@ from pathlib import Path
 
 from pinotadmin import version
 from pinotadmin.configuration.given import given
-from pinotadmin.configuration.setting_texts import as_bool, as_bytes, as_number, as_time_zone, between, number_from
+from pinotadmin.configuration.setting_texts import (
+    as_bool,
+    as_bytes,
+    as_networks,
+    as_number,
+    as_seconds,
+    as_time_zone,
+    number_from,
+)
 from pinotadmin.settings.database import database
 
 #: Of this program.
@@ -28,9 +36,11 @@ TRUSTED_PROXIES = given.value(
     "PINOTADMIN_TRUSTED_PROXIES",
     "",
     "proxies whose X-Forwarded headers are believed, with commas between",
-    between(","),
+    as_networks,
 )
-SILENCE_S = given.text("PINOTADMIN_SILENCE_S", "15", "seconds of silence after which `up` restarts a process")
+SILENCE_S = given.value(
+    "PINOTADMIN_SILENCE_S", "15", "seconds of silence after which `up` restarts a process", as_seconds
+)
 LOG_LEVEL = given.text("PINOTADMIN_LOG_LEVEL", "INFO", "from which level on processes write log lines")
 
 # -- secrets

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
-import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
 from segments.domain.jobs.workers.pools import POOLS, PUSHES, Pool
-from segments.errors import InvalidInput
 from segments.metrics.metric_kinds import SHARED_FOLDER
 from segments.names import instance_name
 from segments.processes.child import ChildSpec, Timing
@@ -40,13 +37,17 @@ _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S10
 
 @dataclass(frozen=True)
 class Options:
-    """The options of ``up``. ``storage``: settings of ``processes.storage``, checked."""
+    """The options of ``up``. ``storage``: settings of ``processes.storage``, checked. ``trusted_proxies``: whose word
+    on who asks is taken; ``silence_s``: without a sign of life, until a process is started again.
+    """
 
     data_dir: Path
     host: str
     input_roots: tuple[Path | str, ...] = ()
     demo: bool = False
     storage: Mapping[str, str] = field(default_factory=dict)
+    trusted_proxies: Sequence[str] = ()
+    silence_s: float = Timing.silence
 
 
 @dataclass(frozen=True)
@@ -56,31 +57,6 @@ class Plan:
     specs: tuple[ChildSpec, ...]
     endpoints: Endpoints
     demo: ChildSpec | None
-
-
-def _seconds(environ: Mapping[str, str], name: str, default: float) -> float:
-    text = environ.get(name) or str(default)
-    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,3})?", text) or float(text) < 1:
-        raise InvalidInput(
-            f"{name} must be a number of seconds, 1 or more, not {text[:40]!r}.", remedy="Correct it, or leave it out."
-        )
-    return float(text)
-
-
-def _proxy_options(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Of uvicorn: whose word on who asks is taken. Nobody's unless the operator named proxies: attempts to guess and
-    the audit record go by address, and any process of this machine could name another one.
-    """
-    named = [text.strip() for text in environ.get("PINOTADMIN_TRUSTED_PROXIES", "").split(",") if text.strip()]
-    for text in named:
-        try:
-            ipaddress.ip_network(text)
-        except ValueError as error:
-            remedy = "Name each proxy as 192.0.2.7 or 10.0.0.0/24, with commas between."
-            raise InvalidInput(
-                f"PINOTADMIN_TRUSTED_PROXIES: '{text[:60]}' is not an address or network.", remedy=remedy
-            ) from error
-    return ("--proxy-headers", "--forwarded-allow-ips", ",".join(named)) if named else ("--no-proxy-headers",)
 
 
 class Planner:
@@ -98,8 +74,7 @@ class Planner:
         self._zookeeper_auth = environ.get("ZOOKEEPER_AUTH", "")
         self._cluster = environ.get("PINOTADMIN_CLUSTER") or "pinotadmin"
         self._host = _WILDCARDS.get(options.host, options.host)
-        self._proxies = _proxy_options(environ)
-        self._timing = Timing(silence=_seconds(environ, "PINOTADMIN_SILENCE_S", Timing.silence))
+        self._timing = Timing(silence=options.silence_s)
         self._environment = self._shared_environment()
 
     def plan(self) -> Plan:
@@ -148,7 +123,7 @@ class Planner:
         umask = more.pop("umask", -1)
         assert isinstance(umask, int)
         command = Command(tuple(arguments), {**self._environment, **extra}, PROJECT, umask)
-        return ChildSpec(name, command, timing=self._timing, **more)  # type: ignore[arg-type] # keyword arguments of ChildSpec, passed through
+        return ChildSpec(name, command, timing=self._timing, **more)  # type: ignore[arg-type]  # fields passed through
 
     def _manage(self, name: str, *arguments: str, **more: object) -> ChildSpec:
         return self._child(name, sys.executable, "-m", "pinotadmin", *arguments, **more)
@@ -201,7 +176,7 @@ class Planner:
                 "warning",
                 "--no-access-log",
             ),
-            *self._proxies,
+            *self._proxy_options(),
             *("--http", "segments.gateways.http_connections:BoundedHttp"),
             # Clients keep connections open between requests; Java's for a minute and more.
             *("--timeout-keep-alive", "75"),
@@ -212,6 +187,13 @@ class Planner:
             alive=http_probe(self._host, self._ports.web, "/health/liveness", any_status=True),
             after=("zookeeper", "redis", "setup"),
         )
+
+    def _proxy_options(self) -> tuple[str, ...]:
+        """Of uvicorn: nobody's word is taken unless the operator named proxies. Attempts to guess and the audit record
+        go by address, and any process of this machine could name another one.
+        """
+        named = ",".join(self._options.trusted_proxies)
+        return ("--proxy-headers", "--forwarded-allow-ips", named) if named else ("--no-proxy-headers",)
 
     def _mirror(self) -> ChildSpec:
         after = ("zookeeper", "setup")

@@ -8,7 +8,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from pinotadmin.configuration.given import FILE, Given
-from pinotadmin.configuration.setting_texts import as_bool, as_bytes, as_number, number_from
+from pinotadmin.configuration.setting_texts import as_bool, as_bytes, as_number, as_seconds, number_from
 from pinotadmin.settings.database import database
 
 
@@ -40,6 +40,13 @@ def test_what_only_the_file_has_reaches_children_and_libraries_through_the_envir
 def test_a_wrong_text_stops_the_process_with_the_name_and_what_it_must_be() -> None:
     with pytest.raises(ImproperlyConfigured, match=r"^PINOTADMIN_PORT must be from 0 to 65535, not 70000\.$"):
         Given({"PINOTADMIN_PORT": "70000"}).value("PINOTADMIN_PORT", "9000", "", number_from(0, 65_535))
+
+
+@pytest.mark.parametrize("text", ["0", "0.5", "soon", "1.2345", "-3"])
+def test_seconds_are_one_or_more(text: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="A must be a number of seconds, 1 or more, not"):
+        Given({"A": text}).value("A", "15", "", as_seconds)
+    assert Given({"A": "3.5"}).value("A", "15", "", as_seconds) == 3.5
 
 
 def test_where_problems_are_collected_the_default_stands_in() -> None:

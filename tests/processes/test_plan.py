@@ -6,10 +6,14 @@ import json
 import os
 import secrets
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 
+from pinotadmin.configuration.given import Given
+from pinotadmin.configuration.setting_texts import as_networks
 from segments.domain.jobs.workers.pools import POOLS
 from segments.errors import InvalidInput
 from segments.processes.machine.credentials import Credentials, load_credentials
@@ -25,10 +29,16 @@ CREDENTIALS = Credentials("the password", "cluster secret", "django key", "redis
 
 
 def make_plan(
-    folder: Path, environ: dict[str, str] | None = None, *, demo: bool = False, host: str = "127.0.0.1"
+    folder: Path,
+    environ: dict[str, str] | None = None,
+    *,
+    demo: bool = False,
+    host: str = "127.0.0.1",
+    proxies: Sequence[str] = (),
+    silence_s: float = 15.0,
 ) -> Plan:
     """The plan of a cluster with two servers."""
-    options = Options(folder, host, (folder / "extra",), demo=demo)
+    options = Options(folder, host, (folder / "extra",), demo=demo, trusted_proxies=proxies, silence_s=silence_s)
     return Planner(options, PORTS, CREDENTIALS, Java(Path("/java"), 17), environ or {}).plan()
 
 
@@ -130,15 +140,20 @@ def test_a_weak_secret_is_refused_before_anything_starts(tmp_path: Path, variabl
 
 
 def test_forwarded_addresses_are_believed_of_named_proxies_only(tmp_path: Path) -> None:
-    def options(environ: dict[str, str]) -> tuple[str, ...]:
-        return next(spec for spec in make_plan(tmp_path, environ).specs if spec.name == "web").command.arguments
+    def options(environ: dict[str, str], proxies: Sequence[str] = ()) -> tuple[str, ...]:
+        plan = make_plan(tmp_path, environ, proxies=proxies)
+        return next(spec for spec in plan.specs if spec.name == "web").command.arguments
 
     assert "--no-proxy-headers" in options({"FORWARDED_ALLOW_IPS": "*"})
-    named = options({"PINOTADMIN_TRUSTED_PROXIES": "127.0.0.1, 10.0.0.0/24"})
+    named = options({}, Given({"P": "127.0.0.1, 10.0.0.0/24"}).value("P", "", "", as_networks))
     assert named[named.index("--forwarded-allow-ips") + 1] == "127.0.0.1,10.0.0.0/24"
     for odd in ("*", "proxy.example", "10.0.0.0/33"):
-        with pytest.raises(InvalidInput, match="PINOTADMIN_TRUSTED_PROXIES"):
-            options({"PINOTADMIN_TRUSTED_PROXIES": odd})
+        with pytest.raises(ImproperlyConfigured, match="PINOTADMIN_TRUSTED_PROXIES"):
+            Given({"PINOTADMIN_TRUSTED_PROXIES": odd}).value("PINOTADMIN_TRUSTED_PROXIES", "", "", as_networks)
+
+
+def test_processes_are_restarted_after_the_silence_that_was_set(tmp_path: Path) -> None:
+    assert {spec.timing.silence for spec in make_plan(tmp_path, silence_s=3.5).specs} == {3.5}
 
 
 def test_the_password_is_shown_on_the_first_run_only(tmp_path: Path) -> None:

@@ -128,7 +128,10 @@ class Command(BaseCommand):
         host, roots = _text(options["host"], "PINOTADMIN_HOST", "127.0.0.1"), _input_roots(options["input_root"])
         try:
             checked = checked_storage(_storage(options), os.environ)
-            chosen = Options(options["data_dir"].absolute(), host, roots, demo=options["demo"], storage=checked)
+            chosen = Options(
+                options["data_dir"].absolute(), host, roots, demo=options["demo"], storage=checked,
+                trusted_proxies=settings.TRUSTED_PROXIES, silence_s=settings.SILENCE_S,
+            )  # fmt: skip
             status = run_cluster(Request(chosen, _given_port(options["port"]), options["servers"]), os.environ)
         except PinotAdminError as error:
             raise CommandError(str(error)) from error
