@@ -34,7 +34,7 @@ def test_a_client_that_stops_its_heartbeats_is_reverted(client: Client, table: s
     while time.monotonic() < until:
         lease: dict[str, Any] = client.call("POST", f"/api/v1/lineage/{table}/{entry}/heartbeat").json()
         assert lease["leased"]
-        time.sleep(0.3)
+        time.sleep(0.3)  # how often a client reports
     assert state_of(client, table, entry) == "IN_PROGRESS"
     died = time.monotonic()
     poll(lambda: state_of(client, table, entry) == "REVERTED", 40, "the entry of a silent client reverted")

@@ -89,7 +89,7 @@ def test_rows_of_a_stream_are_committed_by_two_servers_and_survive_their_restart
     watcher.start()
     for _ in range(22):
         table.send(100)
-        time.sleep(0.05)
+        time.sleep(0.05)  # the pace of the stream
     table.exact()
     stop.set()
     watcher.join()
