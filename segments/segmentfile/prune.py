@@ -4,7 +4,6 @@ and dictionary.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, Literal
@@ -14,11 +13,10 @@ import pyarrow as pa
 
 from segments.datatypes.compute import pc
 from segments.datatypes.convert import BadValue, convert
-from segments.datatypes.javatext import java_number, parse_decimal
+from segments.datatypes.javatext import parse_decimal
 from segments.errors import InvalidInput
-from segments.segmentfile.columns.partition import partition_ids
+from segments.segmentfile.columns.partition import partition_ids, partition_texts
 from segments.segmentfile.format.crc import java_order
-from segments.segmentfile.format.dictionary import WIDTHS
 from segments.segmentfile.format.info import ColumnInfo, SegmentInfo
 from segments.segmentfile.reader import SegmentReader
 
@@ -133,13 +131,8 @@ def _partition_may_match(condition: Condition, column: ColumnInfo) -> bool:
         return True
     try:
         return bool(
-            set(column.partitions) & set(partition_ids(_texts(_stored(condition, column), column), function, count))
+            set(column.partitions)
+            & set(partition_ids(partition_texts(_stored(condition, column), column.stored_type), function, count))
         )
     except InvalidInput:
         return True  # a function of a newer Pinot
-
-
-def _texts(values: Sequence[Any], column: ColumnInfo) -> list[str]:
-    if column.stored_type in WIDTHS:
-        return [java_number(v, column.stored_type) for v in values]
-    return [v.hex() if isinstance(v, bytes) else str(v) for v in values]

@@ -38,11 +38,11 @@ class IngestionWorld(PushWorld):
     def configure(self, **keys: str) -> None:
         """Write the table config with these keys of the task changed."""
         self.keys |= keys
-        self._configure(task={"taskTypeConfigsMap": {"FileIngestionTask": dict(self.keys)}})
+        self.configure_table(task={"taskTypeConfigsMap": {"FileIngestionTask": dict(self.keys)}})
 
     def configure_segments(self, **keys: str) -> None:
         """Write the table config with these keys of ``segmentsConfig`` changed."""
-        self._configure(segmentsConfig={**self._config()[0]["segmentsConfig"], **keys})
+        self.configure_table(segmentsConfig={**self._config()[0]["segmentsConfig"], **keys})
 
     def _config(self) -> tuple[dict[str, Any], int]:
         node = self.memory.get(paths.table_config(TABLE.typed))
@@ -50,7 +50,8 @@ class IngestionWorld(PushWorld):
         assert node.record is not None
         return table_config.from_record(node.record).body, node.version
 
-    def _configure(self, **parts: Any) -> None:
+    def configure_table(self, **parts: Any) -> None:
+        """Write the table config with these parts changed."""
         body, version = self._config()
         record = parse_table_config({**body, **parts}).to_record()
         self.memory.replace(paths.table_config(TABLE.typed), record, version)

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from segments.domain.ingestion.plan import TimeRange, Visible, new_plan
+from segments.domain.ingestion.plan import Visible, new_plan
 from segments.domain.ingestion.replaced_part import Selector
+from segments.domain.ingestion.selection import Extent
 from segments.domain.ingestion.session import Fingerprint, SessionState
 from segments.domain.segments import segment_metadata
 from segments.errors import StateConflict
@@ -124,7 +125,7 @@ def test_a_split_cut_after_every_write_ends_the_same(tmp_path: Path) -> None:
 def test_on_a_pinot_cluster_it_is_refused_with_the_reason() -> None:
     selector = Selector(17001 * DAY_MS, 17003 * DAY_MS, splits=True)
     given = replace(task(consistentPushEnabled="true"), selector=selector)
-    crossing = TimeRange(17000 * DAY_MS, 17001 * DAY_MS)
+    crossing = Extent(17000 * DAY_MS, 17001 * DAY_MS)
     visible = Visible({"s": crossing}, no_split="Segments of a Pinot cluster are not split.")
     with pytest.raises(StateConflict, match=r"edge of the replaced time range: s\. Segments of a Pinot"):
         new_plan(given, {"/in/a": Fingerprint(1, 1)}, {}, visible)

@@ -8,6 +8,7 @@ from typing import Final
 
 from segments.domain.formats.plural import counted
 from segments.domain.ingestion.registry import Ingested, Registry
+from segments.domain.ingestion.selection import Extent, chosen_segments
 from segments.domain.ingestion.session import FileRecord, FileState, Fingerprint
 from segments.domain.ingestion.task_config import IngestionMode, IngestionTask, ModifiedFilePolicy
 from segments.domain.push.path_pattern import parse_pattern
@@ -20,21 +21,13 @@ Listing = Mapping[str, Fingerprint]
 
 
 @dataclass(frozen=True)
-class TimeRange:
-    """First and last time of a segment's rows, epoch milliseconds; None: not known."""
-
-    start_ms: int | None = None
-    end_ms: int | None = None
-
-
-@dataclass(frozen=True)
 class Visible:
-    """What queries see of the table: segments with the times of their rows. ``merged``: segments that another
+    """What queries see of the table: segments with what is known of their rows. ``merged``: segments that another
     replacement put others in place of. ``kept_from_ms``: the table's retention removes segments whose rows all end
     before (epoch ms); None: none. ``no_split`` is why segments are not split here; empty: they can be.
     """
 
-    segments: Mapping[str, TimeRange] = field(default_factory=dict)
+    segments: Mapping[str, Extent] = field(default_factory=dict)
     merged: Set[str] = frozenset()
     kept_from_ms: int | None = None
     no_split: str = ""
@@ -129,7 +122,7 @@ def replaced_segments(
 ) -> tuple[str, ...]:
     """The old side of the switch, computed when it begins from what queries see then; sorted.
 
-    Raises StateConflict where a segment crosses the edge of the replaced time range, or rows that are to go were merged
+    Raises StateConflict where a segment crosses the edge of the replaced part, or rows that are to go were merged
     into other segments.
     """
     if task.swap:
@@ -171,42 +164,28 @@ def _selected(task: IngestionTask, registry: Registry, visible: Visible) -> tupl
         wanted = {s for uri in matching for s in registry[uri].segments}
         _check_not_shared(wanted & visible.segments.keys(), matching, registry)
         return tuple(sorted(wanted & visible.segments.keys()))
-    assert selector.from_ms is not None
-    assert selector.until_ms is not None
-    inside, crossing = segments_in_range(visible.segments, selector.from_ms, selector.until_ms)
+    inside, crossing = chosen_segments(selector, visible.segments)
     if crossing and (visible.no_split or not selector.splits):
         why = f" {visible.no_split}" if selector.splits else ""
         other = "" if visible.no_split else ", or set replaceCrossing to split"
         raise StateConflict(
-            f"{counted(len(crossing), 'segment', 'crosses', 'cross')} the edge of the replaced time range: "
+            f"{counted(len(crossing), 'segment', 'crosses', 'cross')} the edge of the replaced {selector.what}: "
             f"{_some(crossing)}.{why}",
-            remedy=f"Widen replaceFrom and replaceUntil until they hold these segments whole{other}.",
+            remedy=f"Widen {selector.keys} until they hold these segments whole{other}.",
             segments=list(crossing[:100]),
         )
     return tuple(sorted((*inside, *crossing)))
 
 
-def split_segments(task: IngestionTask, visible: Visible) -> tuple[str, ...]:
-    """Segments that are split at an edge of the replaced time range; those that may not be are refused elsewhere."""
+def crossing_segments(task: IngestionTask, visible: Visible) -> tuple[str, ...]:
+    """Segments at the edge of the replaced part."""
     selector = task.selector
-    if selector is None or not selector.splits or selector.from_ms is None or selector.until_ms is None:
-        return ()
-    return segments_in_range(visible.segments, selector.from_ms, selector.until_ms)[1]
+    return chosen_segments(selector, visible.segments)[1] if selector is not None and selector.has_edges else ()
 
 
-def segments_in_range(
-    segments: Mapping[str, TimeRange], from_ms: int, until_ms: int
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Segments with all rows in [from, until), and those with rows on both sides of an edge, or of unknown time."""
-    inside, crossing = [], []
-    for name, times in sorted(segments.items()):
-        if times.start_ms is None or times.end_ms is None:
-            crossing.append(name)
-        elif from_ms <= times.start_ms and times.end_ms < until_ms:
-            inside.append(name)
-        elif times.start_ms < until_ms and times.end_ms >= from_ms:
-            crossing.append(name)
-    return tuple(inside), tuple(crossing)
+def split_segments(task: IngestionTask, visible: Visible) -> tuple[str, ...]:
+    """Segments that are split at an edge of the replaced part; those that may not be are refused elsewhere."""
+    return crossing_segments(task, visible) if task.selector is not None and task.selector.splits else ()
 
 
 def _check_not_merged(task: IngestionTask, uris: Collection[str], registry: Registry, visible: Visible) -> None:

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from segments.domain.ingestion.replaced_part import Selector, read_selector, selector_problems
+from segments.domain.ingestion.replaced_part import (
+    Selector,
+    partition_problems,
+    read_selector,
+    selector_problems,
+)
 from segments.domain.ingestion.task_keys import FLAGS, KNOWN, NUMBERS, PREFIXES, WITHOUT_EFFECT, Problem, wrong
 from segments.domain.push.path_pattern import parse_pattern
 from segments.domain.push.push_model import RecordReader
@@ -103,14 +108,14 @@ def parse_ingestion_task(config: TableConfig) -> IngestionTask | None:
     given = task_map(config)
     if given is None:
         return None
-    found = [p for p in problems(given) if p.is_wrong]
+    found = [p for p in (*problems(given), *partition_problems(given, config)) if p.is_wrong]
     if config.table.type != OFFLINE:
         what = f"Table '{config.table}' is not an OFFLINE table, and files are ingested into those only"
         found.insert(0, wrong(TASK_TYPE, what, "Add the task to an OFFLINE table."))
     if found:
         first = found[0]
         raise refusal(config, first)
-    return _task(given)
+    return _task(given, config)
 
 
 def refusal(config: TableConfig, problem: Problem) -> InvalidInput:
@@ -199,7 +204,7 @@ def _overruled(given: Mapping[str, str]) -> list[Problem]:
     return found
 
 
-def _task(given: Mapping[str, str]) -> IngestionTask:
+def _task(given: Mapping[str, str], config: TableConfig) -> IngestionTask:
     swap = _flag(given, "consistentPushSwapEnabled")
     consistent = swap or _flag(given, "consistentPushEnabled")
     mode = IngestionMode(given.get("ingestionMode", "APPEND").strip().upper())
@@ -226,7 +231,7 @@ def _task(given: Mapping[str, str]) -> IngestionTask:
         skip_unreadable=_flag(given, "skipFileIfFailToInitReader"),
         error_rate=_share(given["errorRate"]) if "errorRate" in given else None,
         recursive=given.get("searchRecursively", _TRUE).strip().lower() != "false",
-        selector=read_selector(given),
+        selector=read_selector(given, config),
         schedule_zone=given.get("scheduleTimeZone", "").strip() or None,
     )
 

@@ -62,6 +62,7 @@ _TEXTS: Final = (
     "replaceFrom",
     "replaceUntil",
     "replaceFiles",
+    "replacePartitions",
     "replaceCrossing",
 )
 #: Read-only: Pinot shows them, nobody sets them.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from segments.domain.ingestion.replaced_part import partition_problems
 from segments.domain.ingestion.task_config import (
     TASK_TYPE,
     IngestionMode,
@@ -84,7 +85,7 @@ def lint(config: TableConfig, now: datetime, zone: str) -> TaskLint | None:
     given = task_map(config)
     if given is None:
         return None
-    found = sorted((*_of_the_table(config), *problems(given)), key=lambda p: not p.is_wrong)
+    found = sorted((*_of_the_table(config, given), *problems(given)), key=lambda p: not p.is_wrong)
     if any(p.is_wrong for p in found):
         return TaskLint(tuple(found), (), None)
     task = parse_ingestion_task(config)
@@ -107,9 +108,9 @@ def problem_json(problem: Problem) -> dict[str, Any]:
     return found if problem.position is None else {**found, "position": problem.position}
 
 
-def _of_the_table(config: TableConfig) -> list[Problem]:
+def _of_the_table(config: TableConfig, given: Mapping[str, str]) -> list[Problem]:
     if config.table.type == OFFLINE:
-        return []
+        return partition_problems(given, config)
     what = f"Table '{config.table}' is not an OFFLINE table, and files are ingested into those only"
     return [wrong(TASK_TYPE, what, "Add the task to an OFFLINE table.")]
 
@@ -154,4 +155,4 @@ def _effective(task: IngestionTask, given: Mapping[str, str], ahead: ScheduleAhe
 def wrong_problems(config: TableConfig) -> list[Problem]:
     """What keeps the task of a config from being carried out; none also when it has no task."""
     given = task_map(config)
-    return [] if given is None else [p for p in (*_of_the_table(config), *problems(given)) if p.is_wrong]
+    return [] if given is None else [p for p in (*_of_the_table(config, given), *problems(given)) if p.is_wrong]

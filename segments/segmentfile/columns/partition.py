@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
 
+from segments.datatypes.javatext import java_number
 from segments.errors import InvalidInput
+from segments.segmentfile.format.dictionary import WIDTHS
 
 _INT = 0xFFFFFFFF
 
@@ -26,6 +28,13 @@ def partition_ids(values: Iterable[str], function: str, partitions: int) -> list
         if len(found) == partitions:
             break
     return sorted(found)
+
+
+def partition_texts(values: Sequence[Any], stored_type: str) -> list[str]:
+    """Stored values as the text that partition functions take."""
+    if stored_type in WIDTHS:
+        return [java_number(v, stored_type) for v in values]
+    return [v.hex() if isinstance(v, bytes) else str(v) for v in values]
 
 
 def _murmur2(text: str, partitions: int) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from segments.domain.ingestion.plan import Plan, added_again, replaced_segments, segments_in_range, split_segments
+from segments.domain.ingestion.plan import Plan, added_again, crossing_segments, replaced_segments, split_segments
 from segments.domain.ingestion.session import (
     FileRecord,
     FileState,
@@ -69,7 +69,7 @@ class TriggerResult:
 class Preview:
     """What a trigger would do now. ``files``: how many of which fate (``read``, ``kept``, ``dropped``, ``unchanged``);
     ``to_read`` names the first of them. ``segments`` would be replaced if the switch began now; ``crossing`` are those
-    at the edge of the replaced time range, because of which it would be refused. ``rows_may_duplicate`` names the
+    at the edge of the replaced part, because of which it would be refused. ``rows_may_duplicate`` names the
     first files that changed and whose earlier rows stay, too. ``rows`` and ``bytes`` are those of ``segments``;
     ``splits`` says of which of them how many rows stay.
     """
@@ -153,13 +153,13 @@ def clear_state(ctx: Context, table: TableName, actor: Actor) -> list[str]:
 
 def preview(ctx: Context, table: TableName, *, forced: bool = False) -> Preview:
     """What a trigger would do now; nothing is changed. Raises what ``trigger`` raises, but not for segments that cross
-    the edge of a time range: these are listed.
+    the edge of the replaced part: these are listed.
     """
     found = read_situation(ctx, table, forced=forced)
-    crossing = _crossing(found)
-    splits = split_segments(found.setup.task, found.situation.visible)
-    if crossing and (found.situation.visible.no_split or not splits):
-        return Preview("Refused: segments cross the edge of the replaced time range.", crossing=crossing)
+    task, visible = found.setup.task, found.situation.visible
+    crossing, splits = crossing_segments(task, visible), split_segments(task, visible)
+    if crossing and task.selector is not None and (visible.no_split or not splits):
+        return Preview(f"Refused: segments cross the edge of the replaced {task.selector.what}.", crossing=crossing)
     decision, now = on_trigger(found.situation), found.situation
     if isinstance(decision, Idle):
         return Preview(decision.why, {"unchanged": len(now.listing)})
@@ -299,13 +299,6 @@ def _check_not_switching(ctx: Context, table: TableName, session: IngestionSessi
             f"Session '{session.id}' is switching and cannot be given up.",
             remedy="Wait until it is done; then revert its lineage entry instead.",
         )
-
-
-def _crossing(found: Found) -> tuple[str, ...]:
-    selector = found.situation.task.selector
-    if selector is None or selector.from_ms is None or selector.until_ms is None:
-        return ()
-    return segments_in_range(found.situation.visible.segments, selector.from_ms, selector.until_ms)[1]
 
 
 def _sums(ctx: Context, table: TableName, segments: Sequence[str]) -> tuple[int, int]:

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from segments.domain.ingestion.plan import TimeRange, Visible
+from segments.domain.ingestion.plan import Visible
+from segments.domain.ingestion.replaced_part import Selector
+from segments.domain.ingestion.selection import Extent, extent_of
 from segments.domain.ingestion.session import Fingerprint, IngestionSession
 from segments.domain.ingestion.task_config import IngestionTask, parse_ingestion_task, task_map
 from segments.domain.ingestion.transitions import Situation
@@ -102,7 +104,7 @@ def read_situation(ctx: Context, table: TableName, *, forced: bool = False) -> F
     stored = find_session(ctx, table, record.current)
     session = stored.session if stored is not None else None
     manifest = read_manifest(ctx, session) if session is not None and session.is_open else Manifest()
-    visible = read_visible(ctx, table, times=setup.task.selector is not None)
+    visible = read_visible(ctx, table, setup.task.selector)
     visible = replace(visible, kept_from_ms=_kept_from_ms(setup.config, ctx.clock()))
     registry = read_registry(ctx, record.registry_uri)
     listing = {f.path: fingerprint(f) for f in list_input(ctx, table, setup.task)}
@@ -113,8 +115,8 @@ def read_situation(ctx: Context, table: TableName, *, forced: bool = False) -> F
     return Found(situation, setup, record, session, manifest)
 
 
-def read_visible(ctx: Context, table: TableName, *, times: bool) -> Visible:
-    """What queries see now; ``times``: with the times of each segment's rows."""
+def read_visible(ctx: Context, table: TableName, selector: Selector | None = None) -> Visible:
+    """What queries see now; with what ``selector`` wants to know of each segment's rows."""
     seen = observe(ctx, table)
     names = list(seen.lineage.visible(seen.ideal.maps))
     merged = {
@@ -123,8 +125,8 @@ def read_visible(ctx: Context, table: TableName, *, times: bool) -> Visible:
         if entry.state is State.COMPLETED
         for name in entry.segments_from
     }
-    ranges = _times(ctx, table, names) if times else dict.fromkeys(names, TimeRange())
-    return Visible(ranges, frozenset(merged), no_split="" if ctx.engine.lineage.owns_record else _NO_SPLIT)
+    extents = dict.fromkeys(names, Extent()) if selector is None else _extents(ctx, table, names, selector)
+    return Visible(extents, frozenset(merged), no_split="" if ctx.engine.lineage.owns_record else _NO_SPLIT)
 
 
 def list_input(ctx: Context, table: TableName, task: IngestionTask) -> list[InputFile]:
@@ -153,12 +155,12 @@ def _kept_from_ms(config: TableConfig, now_ms: int) -> int | None:
     return None if keep_ms is None or config.is_refresh else now_ms - keep_ms
 
 
-def _times(ctx: Context, table: TableName, names: list[str]) -> dict[str, TimeRange]:
+def _extents(ctx: Context, table: TableName, names: list[str], selector: Selector) -> dict[str, Extent]:
     nodes = ctx.store.get_many([paths.segment(table.typed, name) for name in names])
     found = {}
     for name, node in zip(names, nodes, strict=True):
-        known = segment_metadata.from_record(node.record) if node is not None and node.record is not None else None
-        found[name] = TimeRange(known.start_ms, known.end_ms) if known is not None else TimeRange()
+        record = node.record if node is not None else None
+        found[name] = Extent() if record is None else extent_of(segment_metadata.from_record(record), selector)
     return found
 
 

@@ -10,6 +10,8 @@ from typing import Final
 
 from segments.domain.ingestion.plan import replaced_segments, split_segments
 from segments.domain.ingestion.registry import registry_after
+from segments.domain.ingestion.replaced_part import Selector
+from segments.domain.ingestion.selection import Extent, is_inside
 from segments.domain.ingestion.session import FileRecord, FileState, SessionState
 from segments.domain.push.push_plan import Step
 from segments.domain.tables.table_config import TableConfig
@@ -100,7 +102,7 @@ def begin_switch(held: HeldSession, setup: Setup) -> bool:
         return False
     _check_inside(setup, parts)
     registry = read_registry(held.ctx, read_task(held.ctx, held.table).registry_uri)
-    visible = read_visible(held.ctx, held.table, times=setup.task.selector is not None)
+    visible = read_visible(held.ctx, held.table, setup.task.selector)
     old = replaced_segments(setup.task, held.manifest.files, held.manifest.vanished, registry, visible)
     kept = keep_rows(held, setup, split_segments(setup.task, visible))
     names = [*(one.name for _, one in parts if one is not None), *(k.name for k in kept if k.name)]
@@ -115,17 +117,23 @@ def begin_switch(held: HeldSession, setup: Setup) -> bool:
 
 
 def _check_inside(setup: Setup, parts: Sequence[tuple[FileRecord, Built | None]]) -> None:
-    """New rows outside of a replaced time range would stand next to the old ones there. Raises StateConflict."""
+    """New rows outside of a replaced part would stand next to the old ones there. Raises StateConflict."""
     selector = setup.task.selector
-    if selector is None or selector.from_ms is None or selector.until_ms is None:
+    if selector is None or not selector.has_edges:
         return
     for file, one in parts:
-        start, end = (one.info.start_time_ms, one.info.end_time_ms) if one is not None else (None, None)
-        if start is not None and end is not None and not selector.from_ms <= start <= end < selector.until_ms:
+        if one is not None and not is_inside(selector, _extent(one, selector)):
             raise StateConflict(
-                f"File '{file.uri}' has rows outside of the replaced time range.",
-                remedy="Widen replaceFrom and replaceUntil, or take the file out of the folder.",
+                f"File '{file.uri}' has rows outside of the replaced {selector.what}.",
+                remedy=f"Widen {selector.keys}, or take the file out of the folder.",
             )
+
+
+def _extent(one: Built, selector: Selector) -> Extent:
+    info, wanted = one.info, selector.partitions
+    column = info.columns.get(wanted.column) if wanted is not None else None
+    ids = frozenset(column.partitions) if column is not None and column.partition_function else None
+    return Extent(info.start_time_ms, info.end_time_ms, ids)
 
 
 def carry_out_switch(held: HeldSession, setup: Setup, actor: Actor) -> bool:
@@ -212,7 +220,7 @@ def _reads_again(held: HeldSession, parts: Sequence[tuple[FileRecord, Built | No
 
 def _is_shown(held: HeldSession) -> bool:
     """The entry left the lineage; do queries see the new side, and so was it switched before?"""
-    visible = read_visible(held.ctx, held.table, times=False).segments
+    visible = read_visible(held.ctx, held.table).segments
     new, old = set(held.manifest.segments_to), set(held.manifest.segments_from)
     return new <= visible.keys() and old.isdisjoint(visible)
 

@@ -74,7 +74,7 @@ def preview_settings(ctx: Context, table: TableName, settings: TaskSettings) -> 
     assert task is not None
     files = list_input(ctx, table, task)
     listing = {file.path: fingerprint(file) for file in files}
-    visible = read_visible(ctx, table, times=task.selector is not None)
+    visible = read_visible(ctx, table, task.selector)
     registry = read_registry(ctx, read_task(ctx, table).registry_uri)
     plan = new_plan(task, listing, registry, visible)
     built = [replace(file, state=FileState.BUILT) for file in plan.files]

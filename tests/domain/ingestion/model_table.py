@@ -6,8 +6,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
-from segments.domain.ingestion.plan import TimeRange, Visible, replaced_segments
+from segments.domain.ingestion.plan import Visible, replaced_segments
 from segments.domain.ingestion.registry import Ingested, registry_after
+from segments.domain.ingestion.selection import Extent
 from segments.domain.ingestion.session import (
     OPEN,
     FileRecord,
@@ -92,7 +93,7 @@ class ModelTable:
     @property
     def situation(self) -> Situation:
         """What a trigger finds now."""
-        visible = Visible({s: TimeRange() for s in self.shown})
+        visible = Visible({s: Extent() for s in self.shown})
         return Situation(
             self.task, self.config_hash, self.listing, self.registry, visible, self.session, self.files,
             self.clear_hash, self.cleared_for,
@@ -139,7 +140,7 @@ class ModelTable:
 
     def switch(self) -> None:
         """Queries go over to what is staged."""
-        visible = Visible({s: TimeRange() for s in self.shown})
+        visible = Visible({s: Extent() for s in self.shown})
         old = replaced_segments(self.task, self.files, self.vanished, self.registry, visible)
         built = [f for f in self.files if f.state is FileState.BUILT]
         new = tuple(s for f in built for s in f.segments)

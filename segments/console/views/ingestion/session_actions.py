@@ -67,9 +67,9 @@ def _lists(found: Preview) -> Sequence[tuple[str, Sequence[str]]]:
         ("Changed files whose earlier rows stay, too, so that rows may be there twice", found.rows_may_duplicate),
         ("Ingested files that left the folder", found.vanished),
         ("Segments that queries see no longer afterwards", found.segments),
-        ("Segments at the edge of the time range", found.crossing),
+        ("Segments at the edge of the replaced part", found.crossing),
         (
-            "Segments that are split at the edge of the time range",
+            "Segments that are split at the edge of the replaced part",
             [f"{s.segment}: {s.stay:,} of {s.rows:,} rows stay" for s in found.splits],
         ),
     ]

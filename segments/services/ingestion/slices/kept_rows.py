@@ -1,4 +1,4 @@
-"""Segments that cross the edge of a replaced time range are split: their rows outside of it are built again."""
+"""Segments that cross the edge of a replaced part are split: their rows outside of it are built again."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from segments.domain.ingestion.replaced_part import KeptRows, Selector
 from segments.domain.segments.segment_names import Facts, segment_name, session_rule
 from segments.domain.tables.schema import FieldSpec
 from segments.errors import InvalidInput
 from segments.names import TableName
 from segments.segmentfile import SegmentReader, extract_tar, write_stored
-from segments.segmentfile.rows_outside import outside, stored_rows
+from segments.segmentfile.rows_outside import outside_partitions, outside_times, stored_rows
 from segments.services.core.context import Context
 from segments.services.ingestion.held_session import HeldSession
 from segments.services.ingestion.situation import Setup
@@ -41,8 +44,8 @@ def preview_splits(ctx: Context, table: TableName, setup: Setup, segments: Seque
     """What would become of the first of these segments; each is read. Nothing is written."""
     found = []
     for segment in segments[:MOST_READ]:
-        with _opened(ctx, table, segment) as (reader, size):
-            stay = int(outside(reader, _time(setup), *_range(setup)).sum())
+        with opened(ctx, table, segment) as (reader, size):
+            stay = int(_outside(reader, setup).sum())
             found.append(Split(segment, reader.num_docs, stay, size))
     return tuple(found)
 
@@ -77,11 +80,11 @@ def staged_kept(held: HeldSession) -> list[Built | None]:
 
 def _keep(held: HeldSession, setup: Setup, segment: str, ordinal: int, staged: Built | None) -> KeptRows:
     ctx, session = held.ctx, held.session
-    with _opened(ctx, held.table, segment) as (reader, _):
+    with opened(ctx, held.table, segment) as (reader, _):
         name = segment_name(session_rule(held.table.raw, session.id), Facts(0, f"{segment} {reader.info.crc}"))
         if staged is not None and staged.name == name and is_there(ctx, held.table, session.id, staged):
             return KeptRows(segment, name, ordinal, staged.rows)
-        stays = outside(reader, _time(setup), *_range(setup))
+        stays = _outside(reader, setup)
         if not stays.any():
             return KeptRows(segment, "", ordinal, 0)
         table, masks = stored_rows(reader, setup.schema, stays)
@@ -94,7 +97,7 @@ def _keep(held: HeldSession, setup: Setup, segment: str, ordinal: int, staged: B
 
 
 @contextmanager
-def _opened(ctx: Context, table: TableName, segment: str) -> Iterator[tuple[SegmentReader, int]]:
+def opened(ctx: Context, table: TableName, segment: str) -> Iterator[tuple[SegmentReader, int]]:
     """A segment of the deep store, unpacked for as long as the block runs, and the bytes of its file."""
     with tempfile.TemporaryDirectory(prefix="kept-") as folder:
         tar, file = Path(folder) / "segment.tar.gz", open_segment(ctx, table.raw, segment)
@@ -105,6 +108,18 @@ def _opened(ctx: Context, table: TableName, segment: str) -> Iterator[tuple[Segm
             yield reader, file.size
 
 
+def _outside(reader: SegmentReader, setup: Setup) -> NDArray[np.bool_]:
+    """Which rows stay: those that lie outside in any respect."""
+    selector: Selector | None = setup.task.selector
+    assert selector is not None
+    stays = np.zeros(reader.num_docs, bool)
+    if selector.times is not None:
+        stays |= outside_times(reader, _time(setup), *selector.times)
+    if selector.partitions is not None:
+        stays |= outside_partitions(reader, selector.partitions)
+    return stays
+
+
 def _time(setup: Setup) -> FieldSpec:
     field = setup.schema.by_name.get(setup.config.time_column or "")
     if field is None:
@@ -113,11 +128,3 @@ def _time(setup: Setup) -> FieldSpec:
             remedy="Set segmentsConfig.timeColumnName, or remove replaceFrom and replaceUntil.",
         )
     return field
-
-
-def _range(setup: Setup) -> tuple[int, int]:
-    selector: Selector | None = setup.task.selector
-    assert selector is not None
-    assert selector.from_ms is not None
-    assert selector.until_ms is not None
-    return selector.from_ms, selector.until_ms
