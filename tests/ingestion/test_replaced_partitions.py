@@ -1,4 +1,4 @@
-"""Partitions of APPEND tables, alone and of a time range: what is named is replaced whole, and nothing else is touched."""
+"""Partitions of APPEND tables, alone and of a time range: what is named is replaced whole, nothing else is touched."""
 
 from __future__ import annotations
 

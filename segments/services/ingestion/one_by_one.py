@@ -89,7 +89,7 @@ class OneByOne:
             ctx.engine.push.register(load, table, self._actor, segments)
         except PinotAdminError as error:
             why = _refusal(error)
-            visible = read_visible(ctx, table, times=False).segments
+            visible = read_visible(ctx, table).segments
             refused = [file for file in files if not visible.keys() >= set(file.segments)]
             partly = [name for file in refused for name in file.segments if name in visible]
             if partly:
@@ -99,7 +99,7 @@ class OneByOne:
         return {}
 
     def _old(self, files: Sequence[FileRecord], vanished: Sequence[str]) -> tuple[str, ...]:
-        visible = read_visible(self._held.ctx, self._held.table, times=False)
+        visible = read_visible(self._held.ctx, self._held.table)
         staged = [replace(f, state=FileState.BUILT) for f in files]
         return replaced_segments(self._setup.task, staged, vanished, self._registry, visible)
 
@@ -139,7 +139,7 @@ def settle_given_up(held: HeldSession, config: TableConfig, actor: Actor) -> Non
     """
     if any(f.state is FileState.RUNNING for f in held.manifest.files):
         notes = {b.ordinal: b.name for b in read_notes(held.ctx.deep_store, held.session.id) if b.name}
-        visible = read_visible(held.ctx, held.table, times=False).segments
+        visible = read_visible(held.ctx, held.table).segments
         files = tuple(_seen(f, notes, visible) for f in held.manifest.files)
         for file in files:
             if file.state is FileState.RUNNING:
@@ -154,7 +154,7 @@ def _write_down(held: HeldSession, *, without: Sequence[str]) -> None:
     """What is ingested now: the session's files that are visible, and not the files ``without``. Idempotent."""
     task = read_task(held.ctx, held.table)
     registry = read_registry(held.ctx, task.registry_uri)
-    visible = read_visible(held.ctx, held.table, times=False).segments
+    visible = read_visible(held.ctx, held.table).segments
     done = [f for f in held.manifest.files if f.state is FileState.DONE]
     older = {s for f in done if f.uri in registry for s in registry[f.uri].segments if s not in visible}
     after = registry_after(registry, done, older)
