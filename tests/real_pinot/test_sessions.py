@@ -66,7 +66,7 @@ def test_a_session_shows_all_its_files_in_one_switch_and_its_retry_reads_the_fai
     for name, rows in (("F1", 10), ("F2", 20), ("F3", 30)):
         folder.put(name, rows, bad=name == "F3")
     first = folder.go()
-    assert (first["state"], first["numFilesFailed"]) == ("IN_PROGRESS", 1)
+    assert (first["state"], first["files"]["failed"]) == ("IN_PROGRESS", 1)
     assert (each.counts(folder.table), entries(each, folder.table)) == (before, [])
     folder.put("F3", 33)
     after = {**before, "F1": 10, "F2": 20, "F3": 33}
