@@ -136,7 +136,8 @@ class PushBody(Model, forbid_unknown_fields=True):
 
 class InferBody(Model, forbid_unknown_fields=True):
     """Files of which a table is to be made. The keys are those of a job specification; ``upload`` is the id of a file
-    that was sent, ``inputDirURI`` a folder or a file below the input roots.
+    that was sent, ``inputDirURI`` a folder or a file below the input roots; ``stream`` is instead of both: a map as in
+    ``streamConfigMaps`` of a REALTIME table.
     """
 
     table_name: str | None = None
@@ -146,6 +147,7 @@ class InferBody(Model, forbid_unknown_fields=True):
     record_reader_spec: RecordReader | None = None
     pinot_fs_specs: list[dict[str, Any]] | None = msgspec.field(default=None, name="pinotFSSpecs")
     has_header: bool | None = None
+    stream: dict[str, Plain] | None = None
 
 
 class LoadBody(Model, forbid_unknown_fields=True):

@@ -18,6 +18,16 @@ LONGEST_S: Final = 1.0
 _EVERY_S: Final = 0.05
 
 
+def wait_for_table(cluster: str, typed: str) -> bool:
+    """Wait until the mirror has a table that was just made, for a second at most; False when it has not then."""
+    until = time.monotonic() + LONGEST_S
+    while not Table.objects.filter(cluster__name=cluster, name=typed).exists():
+        if time.monotonic() > until:
+            return False
+        threading.Event().wait(_EVERY_S)
+    return True
+
+
 def wait_for_mirror(ctx: Context, table: Table) -> bool:
     """Wait until the mirror has the table's entries in their present states, for a second at most; False when it has
     not then.

@@ -31,18 +31,19 @@ from segments.console.access import (
     refused,
     shown_status,
 )
-from segments.console.cluster_address import cluster_of, ctx_of
+from segments.console.cluster_address import ctx_of
 from segments.console.forms import OperationForm
 from segments.console.mirror_wait import wait_for_mirror
-from segments.console.rest_calls.call import Pressed, as_curl
+from segments.console.rest_calls.call import as_curl
 from segments.console.rest_calls.declared import call_of
+from segments.console.rest_calls.on_page import pressed_on
 from segments.console.unavailable_operations import lacking_here, unreachable_here
 from segments.console.views.tables.tables import head
 from segments.errors import PinotAdminError, StateConflict
 from segments.models import Table
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
-from segments.services.core.page_addresses import RETURN_TO, admin_page, default_cluster
+from segments.services.core.page_addresses import RETURN_TO, admin_page
 
 #: What stands above an operation that concerns no table: (its place in the navigation, page, words of the link).
 _PLACES: Final = {
@@ -313,7 +314,6 @@ def _page(target: Target, shown: Operation, form: OperationForm, status: int = H
 def _curl(target: Target, shown: Operation) -> str:
     """The same as a call of the REST API; empty where there is none."""
     request, arguments = target.request, {key: str(value) for key, value in target.arguments.items()}
-    cluster = cluster_of(request)
 
     def chosen(key: str) -> Sequence[str]:
         return shown.hold.get(key) or target.values(key)
@@ -322,7 +322,6 @@ def _curl(target: Target, shown: Operation) -> str:
     names["from"] = ",".join(dict.fromkeys([*filter(None, [arguments.get("segment")]), *chosen("s")]))
     if target.row:
         names["table"] = target.row.name
-    root = f"{request.scheme}://{request.get_host()}/"
-    pressed = Pressed(names, chosen, root, "" if cluster == default_cluster() else cluster)
+    pressed = pressed_on(request, names, chosen)
     found = call_of(request.resolver_match.url_name or "" if request.resolver_match else "", pressed)
     return as_curl(found, pressed) if found else ""

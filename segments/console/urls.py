@@ -36,7 +36,15 @@ from segments.console.views.replacement.history import snapshots
 from segments.console.views.replacement.undo import rollback as undo_rollback
 from segments.console.views.search import search
 from segments.console.views.segments import deleted, segment_actions
-from segments.console.views.tables import deletion, new_table, rebalance, settings, table_secrets, tables
+from segments.console.views.tables import (
+    deletion,
+    new_stream_table,
+    new_table,
+    rebalance,
+    settings,
+    table_secrets,
+    tables,
+)
 from segments.console.views.upkeep import alerts, finding_actions, findings, passes, run_pass, schedules
 
 app_name = "console"
@@ -156,6 +164,8 @@ _pages = [
     button("deleted-tables/<str:typed>/bring-back/", deletion.BRING_BACK, name="bring_back_table"),
     path("new-table/", new_table.choose, name="new_table"),
     path("new-table/columns/", new_table.design, name="design_table"),
+    path("new-table/stream/", new_stream_table.choose_stream, name="new_stream_table"),
+    path("new-table/stream/columns/", new_stream_table.design_stream, name="design_stream_table"),
     path("pushes/", pushes.push_list, name="pushes"),
     path("pushes/new/", pushes.new, name="new_push"),
     path("pushes/<uuid:push_id>/", pushes.detail, name="push"),

@@ -224,3 +224,10 @@ def test_uploads_go_when_they_are_pushed_or_a_day_old_but_not_while_a_push_reads
     Push.objects.filter(table_name="r").update(state=Push.State.FAILED)
     remove_expired(cluster.now / 1000)
     assert files_below(root) == []
+
+
+def test_a_column_of_nulls_only_is_a_column(cluster: ApiCluster, root: Path) -> None:
+    (root / "a.json").write_text('{"a": 1, "b": null}\n{"a": 2, "b": null}\n')
+    answer = infer(cluster, inputDirURI=str(root / "a.json"))
+    assert answer.status_code == 200, answer.content
+    assert [(c["name"], c["nulls"], c["distinct"]) for c in answer.json()["columns"]] == [("a", 0, 2), ("b", 2, 0)]

@@ -48,6 +48,7 @@ PAGES = [
     f"{TABLE_PAGE}passes/",
     f"{TABLE_PAGE}audit/",
     "/console/new-table/",
+    "/console/new-table/stream/",
     "/console/pushes/",
     "/console/pushes/new/",
     "/console/query/",

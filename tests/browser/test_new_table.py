@@ -15,9 +15,12 @@ from playwright.sync_api import Page, expect
 
 from segments import wiring
 from segments.gateways.input_files.rules import InputRules
+from segments.gateways.streams.memory import MemoryBroker
 from segments.models import Push
 from segments.services.jobs import queue
 from segments.services.tables.schemas import read_schema
+from segments.services.tables.tables import list_tables
+from segments.store.records.instances import join
 from tests.console.conftest import FakeBroker
 from tests.factories import CLUSTER, make_user
 from tests.services.world import World
@@ -45,7 +48,15 @@ def world(transactional_db: None, tmp_path: Path, settings: Any, monkeypatch: py
     (tmp_path / "input").mkdir()
     settings.INPUT_ROOTS = [str(tmp_path / "input")]
     world = World(tmp_path)
-    world.ctx = replace(world.ctx, cluster=CLUSTER, inputs=InputRules((str(tmp_path / "input"),)))
+    clicks = MemoryBroker()
+    clicks.create("web-clicks", 2)
+    rows = ({"user": f"u{i % 9}", "page": f"/p/{i % 4}", "ms": i, "at": 1_700_000_000_000 + i} for i in range(80))
+    clicks.send("web-clicks", 0, [json.dumps(row).encode() for row in rows])
+    join(world.memory, "Server_s_1", "s", 1, ["DefaultTenant_REALTIME"])
+    world.ctx = replace(
+        world.ctx, cluster=CLUSTER, inputs=InputRules((str(tmp_path / "input"),)), streams=clicks.open,
+        check_stream=lambda _: None,
+    )  # fmt: skip
     make_user("olga", "operate", "administer")
     with wiring.use(world.ctx, FakeBroker()):
         yield world
@@ -108,3 +119,22 @@ def test_what_is_typed_while_the_page_answers_an_earlier_change_is_kept(page: Pa
     assert typed == "FlightNumber"
     page.get_by_label("Name of column Flight_Id").dispatch_event("change")
     expect(page.locator("#id_schema")).to_have_value(re.compile('"FlightNumber"(?s:.*)"delay",\\s*"dataType": "LONG"'))
+
+
+def test_first_messages_of_a_stream_become_a_table(page: Page, world: World) -> None:
+    page.get_by_role("link", name="New table").first.click()
+    page.get_by_role("link", name="From a stream…").click()
+    page.get_by_label("Topic").fill("web-clicks")
+    shot(page, "stream-choose")
+    page.get_by_role("button", name="Read the first messages").click()
+    expect(page.get_by_role("heading", name="Columns and settings")).to_be_visible()
+    shot(page, "stream-design")
+    page.get_by_label("Rows with the same key").select_option("newest")
+    expect(page.get_by_text("Mark the columns of the primary key first.")).to_be_visible()
+    shot(page, "stream-key")
+    page.locator("#c0_key").check()
+    expect(page.locator("#id_config")).to_have_value(re.compile("upsertConfig"))
+    expect(page.get_by_text("Mark the columns of the primary key first.")).to_have_count(0)
+    page.get_by_role("button", name="Create and consume").click()
+    expect(page.get_by_text("Table web_clicks is created")).to_be_visible()
+    assert "web_clicks" in list_tables(world.ctx)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from html import unescape
 from typing import Any
 
@@ -17,7 +18,7 @@ from segments.models import ConfigVersion, Grant, Table
 from segments.services.tables import schemas, tables
 from segments.services.tables.edits.documents import Documents, read_documents
 from tests.console.conftest import logged_in
-from tests.console.test_new_table import fields_of as all_fields
+from tests.console.new_table.test_from_file import fields_of as all_fields
 from tests.factories import make_table
 from tests.services.world import ANN, TABLE, World
 
@@ -58,6 +59,10 @@ def test_a_change_is_previewed_saved_with_a_reason_and_undone(adele: Client, wor
     for words in ("What changes", "quota", "5G", "Quota: it holds at once.", "Save"):
         assert words in previewed
     assert "quota" not in stored(world).config
+    call = unescape(re.findall(r'<pre class="wrap" id="curl-text"[^>]*>(.*?)</pre>', previewed, re.DOTALL)[0])
+    assert "curl -X PUT" in call
+    body = json.loads(shlex.split(call)[-2])
+    assert (body["config"]["quota"], "version" in body) == ({"storage": "5G"}, True)
     assert post(adele, fields_of(previewed), action="save").status_code == 422
     answer = post(adele, fields_of(previewed), action="save", reason="costs")
     assert (answer.status_code, answer["Location"]) == (302, HISTORY)

@@ -17,6 +17,7 @@ from segments.services.core.context import Actor
 from segments.services.jobs.queue import enqueue_push
 from segments.services.push.push_document import push_document
 from segments.services.tables.design.creation import create_and_push
+from segments.services.tables.design.inferred_stream import StreamWish, infer_stream_table
 from segments.services.tables.design.inferred_table import InputWish, infer_table
 from segments.services.tables.design.uploads import KEPT_S, find_upload, room_for, save_upload
 
@@ -68,7 +69,7 @@ class Uploads(ApiView):
 
 
 class InferTable(ApiView):
-    """What a table of some files would be."""
+    """What a table of some files, or of a stream, would be."""
 
     bodies = {"POST": InferBody}
     rights = {"POST": "administer"}
@@ -80,13 +81,19 @@ class InferTable(ApiView):
     def post(self, request: Request) -> Response:
         """Columns with types and counts, the suggested ``schema`` and ``tableConfig``, the ``job`` that pushes the
         files, and the first 50 rows. The beginning of the first file is read; nothing is written.
+
+        With ``stream`` its first messages are read instead, and there is no ``job``: the table that ``POST /schemas``
+        and ``POST /tables`` make of the documents consumes from then on.
         """
         asked = read_body(request, InferBody)
-        if bool(asked.upload) == bool(asked.input_dir):
+        if sum(map(bool, (asked.upload, asked.input_dir, asked.stream))) != 1:
             raise InvalidInput(
-                "Either 'upload' or 'inputDirURI' says where the files are.", remedy="Give one of them.",
+                "One of 'upload', 'inputDirURI' and 'stream' says where the rows are.", remedy="Give one of them.",
                 field="inputDirURI",
             )  # fmt: skip
+        if asked.stream:
+            wish_of_stream = StreamWish(asked.stream, asked.table_name or "")
+            return Response(infer_stream_table(self.ctx, wish_of_stream).to_json(_SHOWN))
         folder = find_upload(self.actor.name, asked.upload).folder if asked.upload else str(asked.input_dir)
         wish = InputWish(
             folder, asked.table_name or "", asked.include_file_name_pattern, asked.pinot_fs_specs,

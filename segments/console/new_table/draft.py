@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from segments.console.new_table.document_texts import as_text, names_in, read_object, seen_of
 from segments.console.new_table.forms import posted_columns, posted_table
+from segments.console.new_table.stream_form import posted_stream
 from segments.datatypes.inference.fit import misfits
 from segments.datatypes.inference.written_times import millis_of, moment
 from segments.domain.formats.plural import counted
@@ -90,14 +91,14 @@ def posted_draft(inferred: InferredTable, data: Mapping[str, str]) -> Draft:
     if faults:
         draft = _draft(inferred, inferred.schema, inferred.config)
         draft.columns = posted_columns(data, [f.source for f in inferred.columns])
-        draft.table = posted_table(data, draft.columns)
+        draft.table = _table(inferred, data, draft.columns)
         draft.texts, draft.faults = texts, faults
         return draft
     columns = posted_columns(data, [f.source for f in inferred.columns])
     if is_edited:
         named = [c.name for c in columns]
         return _shown(_checked(_draft(inferred, bodies["schema"], bodies["config"], named)))
-    table = posted_table(data, columns)
+    table = _table(inferred, data, columns)
     schema = edited_schema(bodies["schema"], table.name, columns)
     config = edited_config(bodies["config"], table, columns)
     return _shown(_checked(Draft(inferred, columns, table, schema, config)))
@@ -122,6 +123,11 @@ def grid_rows(draft: Draft) -> list[GridRow]:
 def sample_rows(draft: Draft) -> list[list[Any]]:
     """The first rows, in the order of the columns."""
     return [list(row.values()) for row in preview(draft.inferred, _ROWS)]
+
+
+def _table(inferred: InferredTable, data: Mapping[str, str], columns: list[ColumnChoice]) -> TableChoice:
+    table = posted_table(data, columns)
+    return table if inferred.stream is None else replace(table, stream=posted_stream(data))
 
 
 def _draft(inferred: InferredTable, schema: Any, config: Any, names: list[str] | None = None) -> Draft:
@@ -153,6 +159,10 @@ def _checked(draft: Draft) -> Draft:
         check_against_schema(parse_table_config(draft.config), schema)
     except InvalidInput as error:
         draft.faults["config"] = str(error)
+    if draft.table.stream is not None and not draft.table.time_column:
+        draft.faults["table"] = "Rows of a stream need a time column: make a column a date or time, and mark it."
+    if draft.table.stream is not None and draft.table.stream.keys and not any(c.in_key for c in draft.columns):
+        draft.faults["keys"] = "Mark the columns of the primary key first."
     if draft.table.retention_days and not draft.table.time_column:
         draft.faults["retention"] = "Rows are deleted by their time: choose a time column first."
     return draft

@@ -21,7 +21,8 @@ INDEXES: Final = (("", "none"), *((k, "no dictionary" if k == "raw" else k) for 
 _MOST_REPLICAS: Final = 100
 
 
-def _name_field(**more: Any) -> forms.CharField:
+def name_field(**more: Any) -> forms.CharField:
+    """For the name of the new table."""
     return forms.CharField(label="Name of the table", max_length=180, widget=forms.TextInput(attrs=EXACT), **more)
 
 
@@ -37,11 +38,11 @@ class SourceForm(PlainForm):
         label="Or files that are already there", required=False, max_length=2000,
         widget=forms.TextInput(attrs={"spellcheck": "false", "autocapitalize": "off"}),
     )  # fmt: skip
-    name = _name_field(required=False, help_text="Empty: made of the file's name.")
+    name = name_field(required=False, help_text="Empty: made of the file's name.")
 
     def clean_name(self) -> str:
         """A name that a table can have."""
-        return _checked(self.cleaned_data["name"].strip())
+        return named(self.cleaned_data["name"].strip())
 
     def clean(self) -> dict[str, Any]:
         has_file, has_address = bool(self.cleaned_data.get("file")), bool(self.cleaned_data.get("address"))
@@ -55,7 +56,7 @@ class TableForm(PlainForm):
 
     called: ClassVar[Mapping[str, str]] = {"segmentsConfig.replication": "replicas", "job.tableSpec.tableName": "name"}
 
-    name = _name_field()
+    name = name_field()
     loading = forms.ChoiceField(
         label="What each push does",
         choices=[
@@ -75,7 +76,7 @@ class TableForm(PlainForm):
 
     def clean_name(self) -> str:
         """A name that a table can have."""
-        return _checked(self.cleaned_data["name"].strip())
+        return named(self.cleaned_data["name"].strip())
 
     @classmethod
     def of(cls, choice: TableChoice, reason: str) -> TableForm:
@@ -126,7 +127,8 @@ def listed(value: str, known: Sequence[str]) -> str:
     return value if value in known else known[0]
 
 
-def _checked(name: str) -> str:
+def named(name: str) -> str:
+    """The name, if a table can have it; a form's error otherwise."""
     try:
         return check_raw_table_name(name) if name else ""
     except InvalidInput as error:

@@ -104,6 +104,12 @@ CALLS: Final[Mapping[str, Rest]] = {
 }
 
 
+def edit_config(config: Mapping[str, Any], schema: Mapping[str, Any], version: str) -> Rest:
+    """The call that saves these documents of a table, as long as they still are the version that was read."""
+    body = {"config": config, "schema": schema, "version": version}
+    return Rest("PUT", "api/v1/tables/{table}/config", body=lambda _: body)
+
+
 def call_of(page: str, pressed: Pressed) -> Rest | None:
     """The call that does what this button does, on the chosen partitions where the page names some. None: there is none
     that does exactly this, as for all messages of a filter.

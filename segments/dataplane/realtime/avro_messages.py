@@ -40,7 +40,11 @@ class AvroMessages:
 
     def read(self, values: Sequence[bytes]) -> RawRows:
         """See :class:`segments.dataplane.realtime.decoded.MessageReader`."""
-        return parsed_rows(values, lambda value: _record(value, self._writer), self._schema, self._complex_type)
+        return parsed_rows(values, self.row, self._schema, self._complex_type)
+
+    def row(self, value: bytes) -> Any:
+        """One message as it was written. Raises one of ``CONTENT_ERRORS``."""
+        return _record(value, self._writer)
 
 
 class FramedAvroMessages:
@@ -61,9 +65,10 @@ class FramedAvroMessages:
 
     def read(self, values: Sequence[bytes]) -> RawRows:
         """See :class:`segments.dataplane.realtime.decoded.MessageReader`."""
-        return parsed_rows(values, self._row, self._schema, self._complex_type)
+        return parsed_rows(values, self.row, self._schema, self._complex_type)
 
-    def _row(self, value: bytes) -> Any:
+    def row(self, value: bytes) -> Any:
+        """One message as it was written. Raises one of ``CONTENT_ERRORS``, and Unavailable."""
         if len(value) < _FRAME or value[0] != _MAGIC:
             raise ValueError("The message does not begin with a zero byte and a schema id.")
         number = int.from_bytes(value[1:_FRAME], "big")

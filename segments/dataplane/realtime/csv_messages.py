@@ -47,9 +47,10 @@ class CsvMessages:
 
     def read(self, values: Sequence[bytes]) -> RawRows:
         """See :class:`segments.dataplane.realtime.decoded.MessageReader`."""
-        return parsed_rows(values, self._row, self._schema)
+        return parsed_rows(values, self.row, self._schema)
 
-    def _row(self, value: bytes) -> dict[str, Any]:
+    def row(self, value: bytes) -> dict[str, Any]:
+        """One message by the names of the header. ValueError when it is no such record."""
         text = value.decode()
         if self._comment and text.startswith(self._comment):
             raise ValueError("The message is a comment.")

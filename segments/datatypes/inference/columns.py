@@ -96,6 +96,8 @@ def _counts(values: Any) -> dict[str, int]:
 
 
 def _distinct(values: Any) -> int:
+    if not len(values):
+        return 0
     if pt.is_nested(values.type):
         return len({json_of(v) for v in values.to_pylist()})
     return int(pc.count_distinct(values).as_py())

@@ -16,6 +16,9 @@ from segments.console.access import ADMINISTER, actor_of, find_table, may, page,
 from segments.console.cluster_address import ctx_of
 from segments.console.listing import cut, page_number
 from segments.console.new_table.forms import INDEXES, KINDS, TYPES
+from segments.console.rest_calls.call import as_curl
+from segments.console.rest_calls.declared import edit_config
+from segments.console.rest_calls.on_page import pressed_on
 from segments.console.table_settings.draft import Draft, draft_of, posted_draft
 from segments.console.table_settings.forms import SHOWN, SettingsForm
 from segments.console.views.tables.tables import head
@@ -126,6 +129,9 @@ def _page(
         ],
         "can_save": found is not None and bool(found.differences) and not draft.faults,
     }  # fmt: skip
+    if context["can_save"]:
+        call = edit_config(draft.config, draft.schema, draft.before.version)
+        context["curl"] = as_curl(call, pressed_on(request, {"table": table.name}))
     if request.headers.get("HX-Request"):  # htmx swaps only successful answers; the page says what is wrong
         status = HTTPStatus.OK
     return render(request, "console/settings/edit.html", context, status=status)

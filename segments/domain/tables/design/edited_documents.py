@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from segments.domain.tables.design.new_documents import INDEX_LISTS, LISTS, granularity_of
+from segments.domain.tables.design.stream_documents import StreamChoice, set_stream_choice, stream_choice
 
 _KINDS: Final = {key: kind for kind, key in LISTS.items()}
 
@@ -34,13 +35,16 @@ class ColumnChoice:
 
 @dataclass(frozen=True)
 class TableChoice:
-    """The table as chosen. ``time_column`` by its new name; None: none. ``retention_days`` None: rows are kept."""
+    """The table as chosen. ``time_column`` by its new name; None: none. ``retention_days`` "": rows are kept.
+    ``stream``: of a REALTIME table; None: it is OFFLINE.
+    """
 
     name: str
     is_append: bool = False
     replicas: str = "1"
     retention_days: str = ""
     time_column: str | None = None
+    stream: StreamChoice | None = None
 
 
 def column_choices(schema: Mapping[str, Any], config: Mapping[str, Any], names: Sequence[str]) -> list[ColumnChoice]:
@@ -71,11 +75,12 @@ def table_choice(config: Mapping[str, Any]) -> TableChoice:
     batch = (config.get("ingestionConfig") or {}).get("batchIngestionConfig") or {}
     days = segments.get("retentionTimeValue") if segments.get("retentionTimeUnit") == "DAYS" else None
     return TableChoice(
-        str(config.get("tableName") or "").removesuffix("_OFFLINE"),
+        str(config.get("tableName") or "").removesuffix("_OFFLINE").removesuffix("_REALTIME"),
         str(batch.get("segmentIngestionType") or "APPEND").upper() != "REFRESH",
         str(segments.get("replication") or "1"),
         "" if days is None else str(days),
         segments.get("timeColumnName"),
+        stream_choice(config),
     )
 
 
@@ -107,10 +112,10 @@ def edited_config(config: Mapping[str, Any], table: TableChoice, columns: Sequen
     _set(segments, "timeColumnName", table.time_column)
     _set(segments, "retentionTimeUnit", "DAYS" if table.retention_days else None)
     _set(segments, "retentionTimeValue", table.retention_days or None)
-    ingestion = body["ingestionConfig"] = dict(body.get("ingestionConfig") or {})
-    batch = ingestion["batchIngestionConfig"] = dict(ingestion.get("batchIngestionConfig") or {})
-    batch["segmentIngestionType"] = "APPEND" if table.is_append else "REFRESH"
-    _set(batch, "consistentDataPush", None if table.is_append else True)
+    if table.stream is not None:
+        set_stream_choice(body, table.stream)
+    else:
+        _set_loading(body, table)
     index = body["tableIndexConfig"] = dict(body.get("tableIndexConfig") or {})
     shown = {c.was for c in columns}
     for kind, key in INDEX_LISTS.items():
@@ -118,6 +123,13 @@ def edited_config(config: Mapping[str, Any], table: TableChoice, columns: Sequen
         listed += [c.name for c in columns if c.index == kind and c.is_kept]
         _set(index, key, listed or None)
     return body
+
+
+def _set_loading(body: dict[str, Any], table: TableChoice) -> None:
+    ingestion = body["ingestionConfig"] = dict(body.get("ingestionConfig") or {})
+    batch = ingestion["batchIngestionConfig"] = dict(ingestion.get("batchIngestionConfig") or {})
+    batch["segmentIngestionType"] = "APPEND" if table.is_append else "REFRESH"
+    _set(batch, "consistentDataPush", None if table.is_append else True)
 
 
 def _specs(schema: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""Creates a table with its schema and starts its first push: all of it, or nothing is left."""
+"""Creates a table with its schema, and starts its first push or its consumption: all of it, or nothing is left."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from segments.domain.push.push_spec import parse_spec
 from segments.domain.tables.schema import new_schema
 from segments.errors import InvalidInput, NotFound, OutcomeUnknown, PinotAdminError, StateConflict
 from segments.models import Push
-from segments.names import OFFLINE
+from segments.names import OFFLINE, REALTIME, TableName
 from segments.services.core.context import Actor, Context
 from segments.services.push.pushes import create_push
 from segments.services.tables import schemas, tables
@@ -53,6 +53,30 @@ def create_and_push(
     return push
 
 
+def create_and_consume(ctx: Context, name: str, schema: Any, config: Any, *, actor: Actor) -> TableName:
+    """Create the schema and the REALTIME table ``name``, whose partitions consume from then on.
+
+    A schema that was created is taken back when the table is refused; one that is already there is used if it is the
+    same. Raises what the steps raise: InvalidInput naming the field, StateConflict for a table or another schema of
+    that name, Unavailable when the stream does not answer.
+    """
+    wanted = new_schema(schema)
+    _same_names(name, {"schema.schemaName": wanted.name, "tableConfig.tableName": _plain_name(config.get("tableName"))})
+    if str(config.get("tableType") or "").upper() != REALTIME:
+        raise InvalidInput(
+            "'tableConfig.tableType' must be REALTIME: its rows come from a stream.", field="tableConfig.tableType"
+        )
+    with ExitStack() as undo:
+        _create_schema(ctx, name, schema, actor, undo)
+        try:
+            made = tables.create_table(ctx, config, actor=actor).table
+        except OutcomeUnknown:
+            undo.pop_all()
+            raise
+        undo.pop_all()
+    return made
+
+
 def _create_schema(ctx: Context, name: str, body: Any, actor: Actor, undo: ExitStack) -> None:
     try:
         there = schemas.read_schema(ctx, name)
@@ -76,11 +100,7 @@ def _check_names(name: str, schema_name: str, config: Any, job: Mapping[str, Any
         "tableConfig.tableName": _plain_name(config.get("tableName") if isinstance(config, dict) else None),
         "job.tableSpec.tableName": _plain_name(spec.get("tableName") if isinstance(spec, Mapping) else None),
     }
-    for field, found in named.items():
-        if found != name:
-            raise InvalidInput(
-                f"'{field}' is '{found}', the table is '{name}'.", remedy="Make all names the same.", field=field
-            )
+    _same_names(name, named)
     if str(config.get("tableType") or OFFLINE).upper() != OFFLINE:
         raise InvalidInput(
             "'tableConfig.tableType' must be OFFLINE: files are pushed to offline tables.",
@@ -89,8 +109,16 @@ def _check_names(name: str, schema_name: str, config: Any, job: Mapping[str, Any
         )
 
 
+def _same_names(name: str, named: Mapping[str, str]) -> None:
+    for field, found in named.items():
+        if found != name:
+            raise InvalidInput(
+                f"'{field}' is '{found}', the table is '{name}'.", remedy="Make all names the same.", field=field
+            )
+
+
 def _plain_name(value: Any) -> str:
-    return str(value or "").removesuffix(f"_{OFFLINE}")
+    return str(value or "").removesuffix(f"_{OFFLINE}").removesuffix(f"_{REALTIME}")
 
 
 def _taken_back(what: str, remove: Callable[[], object]) -> None:

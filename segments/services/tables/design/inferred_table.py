@@ -50,7 +50,10 @@ class InputWish:
 
 @dataclass(frozen=True)
 class InferredTable:
-    """``file`` is the one that was read from, of ``files`` with ``size`` bytes together. ``job`` pushes them all."""
+    """``file`` is the one that was read from, of ``files`` with ``size`` bytes together. ``job`` pushes them all.
+
+    Of a ``stream`` (its config map) ``file`` is the topic, and there is no job.
+    """
 
     name: str
     file: str
@@ -62,22 +65,25 @@ class InferredTable:
     config: dict[str, Any]
     job: dict[str, Any]
     notes: list[str]
+    stream: Mapping[str, str] | None = None
 
     def to_json(self, shown: int) -> dict[str, Any]:
         """As the REST API answers it, with ``shown`` rows."""
+        found: dict[str, Any] = {"tableName": self.name}
+        if self.stream is None:
+            found |= {"file": self.file, "files": self.files, "bytes": self.size}
+        else:
+            found |= {"topic": self.file}
         return {
-            "tableName": self.name,
-            "file": self.file,
-            "files": self.files,
-            "bytes": self.size,
+            **found,
             "sampledRows": self.rows.table.num_rows,
-            "isWhole": self.rows.is_whole and self.files == 1,
+            "isWhole": self.rows.is_whole and self.files <= 1,
             "columns": [c.to_json() for c in self.columns],
             "primaryKeyCandidates": key_candidates(self.columns),
             "notes": self.notes,
             "schema": self.schema,
             "tableConfig": self.config,
-            "job": self.job,
+            **({"job": self.job} if self.stream is None else {}),
             "rows": preview(self, shown),
         }
 

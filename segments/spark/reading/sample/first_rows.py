@@ -71,7 +71,7 @@ def _csv(file: InputFile, source: InputSource, given: ReaderSpec | None, has_hea
         data = whole_records(data, reader.quote)
     head = HeadText(file.path, "utf-8", source, data)
     names = list(reader.header) if reader.header is not None else csv_header(head.path, data, reader)
-    _check_columns(file, names)
+    _check_columns(_called(file), names)
     notes = FileNotes()
     fields = [{"name": n, "dataType": "STRING"} for n in names]
     table = csv_rows(
@@ -107,10 +107,14 @@ def _json(file: InputFile, source: InputSource, given: ReaderSpec | None) -> Fir
 
 
 def _of_objects(rows: Sequence[Mapping[str, Any]], reader: ReaderSpec, file: InputFile, *, is_whole: bool) -> FirstRows:
+    return _finished(objects_table(rows, _called(file)), reader, file, is_whole=is_whole)
+
+
+def objects_table(rows: Sequence[Mapping[str, Any]], what: str) -> pa.Table:
+    """A column for each key of the rows. Raises InvalidInput naming ``what`` they are of when no table can be made."""
     names = list(dict.fromkeys(key for row in rows for key in row))
-    _check_columns(file, names)
-    columns = {name: _array([row.get(name) for row in rows]) for name in names}
-    return _finished(pa.table(columns), reader, file, is_whole=is_whole)
+    _check_columns(what, names)
+    return pa.table({name: _array([row.get(name) for row in rows]) for name in names})
 
 
 def _array(values: list[Any]) -> Any:
@@ -133,15 +137,19 @@ def values_as_json(values: list[Any]) -> list[str | None]:
 
 
 def _finished(table: pa.Table, reader: ReaderSpec, file: InputFile, *, is_whole: bool) -> FirstRows:
-    _check_columns(file, table.column_names)
+    _check_columns(_called(file), table.column_names)
     return FirstRows(table, reader, {n: n for n in table.column_names}, is_text=False, is_whole=is_whole)
 
 
-def _check_columns(file: InputFile, names: Sequence[str]) -> None:
+def _called(file: InputFile) -> str:
+    return f"Input file '{file.path}'"
+
+
+def _check_columns(what: str, names: Sequence[str]) -> None:
     if not names:
-        raise InvalidInput(f"Input file '{file.path}' has no column.", remedy="Choose a file with rows.")
+        raise InvalidInput(f"{what} has no column.", remedy="Choose one with rows.")
     if len(names) > _MOST_COLUMNS:
         raise InvalidInput(
-            f"Input file '{file.path}' has {counted(len(names), 'column')} ({', '.join(names[:_SHOWN])}, ...).",
+            f"{what} has {counted(len(names), 'column')} ({', '.join(names[:_SHOWN])}, ...).",
             remedy=f"At most {_MOST_COLUMNS} are read here: create the schema with POST /schemas.",
         )

@@ -1,0 +1,1 @@
+"""Messages of a stream for people: some at a time, within bounds of number, bytes and seconds."""

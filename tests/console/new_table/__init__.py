@@ -1,0 +1,1 @@
+"""New tables in the console: from files and from streams."""
