@@ -33,13 +33,15 @@ _CONTENT_TYPE: Final = {"Content-Type": "application/json"}
 
 @dataclass(frozen=True)
 class QueryReply:
-    """A server's part of an answer. ``partial`` is None when it could not take part: it lacks ``missing`` segments, or
-    does not know the schema of the requested version and wants it sent (``needs_schema``).
+    """A server's part of an answer. ``partial`` is None when it could not take part: it lacks ``missing`` segments, has
+    fewer rows than it was asked for of those ``behind``, or does not know the schema of the requested version and wants
+    it sent (``needs_schema``).
     """
 
     partial: bytes | None
     missing: tuple[str, ...] = ()
     needs_schema: bool = False
+    behind: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,8 @@ class HttpServers:
             raise Unavailable(str(error), is_dead=True) from error
         if status == http.client.CONFLICT:
             lacks = _document(url, body)
-            return QueryReply(None, tuple(lacks.get("missing", ())), bool(lacks.get("needsSchema")))
+            missing, behind = tuple(lacks.get("missing", ())), tuple(lacks.get("behind", ()))
+            return QueryReply(None, missing, bool(lacks.get("needsSchema")), behind)
         _raise_for(url, status, body)
         return QueryReply(body)
 

@@ -266,7 +266,9 @@ class Broker:
             replicas,
             question.deadline,
             least,
-            lambda segment, choice: self._progress.choose(segment, choice if strict else routing.sure(segment, choice)),
+            lambda segment, choice: self._progress.choose(
+                segment, choice, choice if strict else routing.sure(segment, choice)
+            ),
             question.stop,
         )
         question.stop.check()

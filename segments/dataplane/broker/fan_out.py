@@ -60,7 +60,8 @@ def _room() -> AnswerBudget:
 @dataclass
 class _Open:
     """Segments still to be had, and which servers cannot give them. Those of ``least`` are read where
-    ``choose`` says.
+    ``choose`` says. ``behind``: servers that have fewer rows of a segment than earlier queries saw; where nobody has
+    more, the query ``settles`` for theirs.
     """
 
     least: Least
@@ -72,6 +73,12 @@ class _Open:
     reasons: dict[str, str] = field(default_factory=dict)
     room: AnswerBudget = field(default_factory=_room)
     is_patient: bool = False
+    behind: dict[str, list[ServerRef]] = field(default_factory=lambda: defaultdict(list))
+    settles: set[str] = field(default_factory=set)
+
+    def has_others(self, segment: str, server: ServerRef) -> bool:
+        """May a server other than this one have it, as far as this query knows?"""
+        return any(s != server and s.instance not in self.tried[segment] for s in self.replicas[segment])
 
 
 class FanOut:
@@ -122,7 +129,10 @@ class FanOut:
         up = {s: self._is_up(s) for s in {s for name in segments for s in still.replicas[name]}}
         for number, name in enumerate(segments):
             choice = [s for s in still.replicas[name] if s.instance not in still.tried[name]]
-            if not choice and not still.is_patient:
+            if not choice and name not in still.settles and still.behind[name]:
+                still.settles.add(name)
+                choice = still.behind[name]
+            elif not choice and not still.is_patient:
                 choice = self._second_chance(name, still)
             best = [s for s in choice if up[s]] or choice
             if best and name in still.least.segments:
@@ -176,10 +186,11 @@ class FanOut:
             patient = still.is_patient
             asked = {**request, "segments": segments}
             least = still.least
-            if docs := {s: least.docs[s] for s in segments if least.docs.get(s)}:
+            if docs := {s: least.docs[s] for s in segments if least.docs.get(s) and s not in still.settles}:
                 asked["minDocs"] = docs
-            if tails := {s: least.tails[s] for s in segments if s in least.tails}:
+            if tails := {s: 0 if s in still.settles else least.tails[s] for s in segments if s in least.tails}:
                 asked["tails"] = tails
+            asked["insists"] = any(still.has_others(s, server) for s in (*docs, *tails) if s not in still.settles)
             schema = asked.pop("schema", None)
             with still.stop.calling(lambda: self._end_soon(server, still.stop.query)):
                 reply = self._servers.query(server.url, asked, left, is_patient=patient, room=still.room)
@@ -220,9 +231,12 @@ class FanOut:
         if reply.partial is not None:
             gathered.parts.append(reply.partial)
             return []
-        gathered.is_behind = True
+        gathered.is_behind |= not reply.behind
         together = still.least.together
-        lacking = [s for s in segments if s in reply.missing or s in together] or segments
+        lacking = [s for s in segments if s in (*reply.missing, *reply.behind) or s in together] or segments
+        if reply.behind:
+            for name in lacking:
+                still.behind[name].append(server)
         self._note_failure(server, lacking, f"{server.instance} does not hold it", still)
         return segments
 

@@ -85,17 +85,19 @@ class Progress:
                 if is_next or (_sequence(segment) == sequence and _counts(rows, before, asked.tails.get(segment, 0))):
                     known.tails[partition_stem(segment)] = (_sequence(segment), rows)
 
-    def choose(self, segment: str, choice: Sequence[ServerRef]) -> ServerRef:
+    def choose(self, segment: str, choice: Sequence[ServerRef], sure: Sequence[ServerRef] | None = None) -> ServerRef:
         """The server of ``choice`` (not empty) that this segment's partition was read from before; else one by its
-        name, so that partitions spread.
+        name, so that partitions spread. One of ``sure``, where these are given (not empty): the partition's other
+        segments stay where they are.
         """
-        partition = partition_stem(segment)
+        partition, sure = partition_stem(segment), choice if sure is None else sure
         with self._lock:
             before = self._server.get(partition)
-            found = next((s for s in choice if s.instance == before), None)
+            found = next((s for s in sure if s.instance == before), None)
             if found is None:
-                found = sorted(choice, key=lambda s: s.instance)[zlib.crc32(partition.encode()) % len(choice)]
-                self._server[partition] = found.instance
+                found = sorted(sure, key=lambda s: s.instance)[zlib.crc32(partition.encode()) % len(sure)]
+                if before not in [s.instance for s in choice]:
+                    self._server[partition] = found.instance
             return found
 
 

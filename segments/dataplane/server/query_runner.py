@@ -41,7 +41,7 @@ class QueryRunner:
         self.queries = 0
 
     def run(self, body: bytes) -> bytes | Refusal:
-        """The encoded partial result; Refusal 409 with ``missing`` or ``needsSchema``, or 4xx with Pinot's
+        """The encoded partial result; Refusal 409 with ``missing``, ``behind`` or ``needsSchema``, or 4xx with Pinot's
         ``errorCode``.
 
         InvalidInput for a body that is not a request.
@@ -71,6 +71,8 @@ class QueryRunner:
         found = self._finder.find(request)
         if found.missing:
             return Refusal(409, {"missing": found.missing})
+        if found.behind and request.insists:
+            return Refusal(409, {"missing": [], "behind": found.behind})
         raw = split_table_name(request.table)[0]
         schema = (
             self._schemas.get(raw, request.schema_version, request.schema)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from segments.dataplane.primary_keys.server_keys import ServerKeys
@@ -14,6 +14,7 @@ from segments.dataplane.primary_keys.table_keys import TableKeys, locked
 from segments.dataplane.query import RowMask
 from segments.dataplane.server.held.slots import Answering, Slots
 from segments.dataplane.server.http.query_request import QueryRequest
+from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name, partition_stem
 
 #: Seconds that a query waits for rows which another replica already showed, and between two checks.
 _BEHIND_S: Final = 0.5
@@ -34,11 +35,14 @@ class Piece:
 
 @dataclass(frozen=True)
 class Found:
-    """``missing``: segments that cannot answer. ``masks``: {name of rows: which of them count, None: all}."""
+    """``missing``: segments that cannot answer. ``behind``: those with fewer rows than asked for. ``masks``: {name of
+    rows: which of them count, None: all}.
+    """
 
     pieces: Sequence[Piece]
     missing: Sequence[str]
     masks: Mapping[str, RowMask | None] = field(default_factory=dict)
+    behind: Sequence[str] = ()
 
 
 class SegmentFinder:
@@ -52,8 +56,9 @@ class SegmentFinder:
         until = time.monotonic() + _BEHIND_S
         while True:
             found = self._find(request)
-            if found.missing or not _is_behind(found, request) or time.monotonic() >= until:
-                return found
+            behind = () if found.missing else _behind(found, request)
+            if not behind or time.monotonic() >= until:
+                return replace(found, behind=behind)
             time.sleep(_POLL_S)
 
     def _find(self, request: QueryRequest) -> Found:
@@ -77,14 +82,32 @@ class SegmentFinder:
         return [rows for rows in later if rows.name not in request.segments]
 
 
-def _is_behind(found: Found, request: QueryRequest) -> bool:
+def _behind(found: Found, request: QueryRequest) -> tuple[str, ...]:
+    """Segments that have fewer rows than the request asks for."""
     tails, min_docs = request.tails or {}, request.min_docs or {}
-    behind = dict.fromkeys((p.name for p in found.pieces if p.name in tails), 0)
+    past_end = dict.fromkeys((p.name for p in found.pieces if p.name in tails), 0)
     for piece in found.pieces:
         if piece.is_tail:
-            behind[piece.name] += piece.rows.num_docs
-    # What was seen behind the segment before may be more than this one can hold: the rest is behind it.
-    return any(
-        p.rows.is_growing and not p.is_tail and p.rows.num_docs + behind.get(p.name, 0) < min_docs.get(p.name, 0)
+            past_end[piece.name] += piece.rows.num_docs
+    short = {
+        p.name
         for p in found.pieces
-    ) or any(rows < tails[name] for name, rows in behind.items())
+        if p.rows.is_growing
+        and not p.is_tail
+        and p.rows.num_docs < (wanted := min_docs.get(p.name, 0))
+        and p.rows.num_docs + _rows_behind(found, p.name) < wanted
+    }
+    return tuple(short | {name for name, rows in past_end.items() if rows < tails[name]})
+
+
+def _rows_behind(found: Found, segment: str) -> int:
+    """Rows of its partition behind the segment: what was seen behind the one before may be more than this one holds."""
+    if not is_llc_name(segment):
+        return 0
+    stem, sequence = partition_stem(segment), parse_llc_name(segment).sequence
+    later = [p for p in found.pieces if is_llc_name(p.name) and partition_stem(p.name) == stem]
+    return sum(
+        p.rows.num_docs
+        for p in later
+        if (p.is_tail and p.name == segment) or parse_llc_name(p.name).sequence > sequence
+    )

@@ -76,3 +76,11 @@ def test_a_partition_stays_with_its_server_across_commits_and_goes_on_elsewhere_
     assert progress.choose(SEGMENT, [other]) is other
     assert progress.choose(SEGMENT, [A, B]) is other
     assert {progress.choose(f"t__{p}__0__20240101T0000Z", [A, B]) for p in range(1, 9)} == {A, B}
+
+
+def test_a_segment_that_only_another_server_has_whole_does_not_move_the_rest_of_its_partition() -> None:
+    progress = Progress()
+    first = progress.choose(SEGMENT, [A, B])
+    other = B if first is A else A
+    assert progress.choose(SEGMENT, [A, B], [other]) is other
+    assert progress.choose(NEXT, [A, B]) is first

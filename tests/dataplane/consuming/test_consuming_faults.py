@@ -232,6 +232,20 @@ def test_connections_that_nobody_uses_are_closed(world: ConsumingWorld) -> None:
     assert pool.stream(source.stream) is not closed[0]
 
 
+def test_what_was_read_ahead_for_nobody_gives_its_connection_back(world: ConsumingWorld) -> None:
+    world.create_realtime()
+    source = read_source(world.store, RT, world.chain()[0], instance(1))
+    pool = StreamPool(world.stream.open)
+    consumer = pool.take(source.stream, 0)
+    pool.give_back(source.stream, 0, consumer)
+    ahead = ReadAhead(PartitionReader(source, source.start, pool), ConsumingSettings())
+    ahead.start()
+    poll(lambda: not any(pool._idle.values()), what="it reads")
+    ahead.stop()
+    poll(lambda: any(pool._idle.values()), 2.0, "the connection is free")
+    assert pool.take(source.stream, 0) is consumer
+
+
 def test_a_stream_that_does_not_answer_is_not_asked_for_every_partition(
     world: ConsumingWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:

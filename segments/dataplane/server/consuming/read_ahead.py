@@ -44,6 +44,7 @@ class ReadAhead:
         self._lock = threading.Lock()
         self._parts = deque([intake])
         self._stopped = threading.Event()
+        self._is_dropped = False
         self._retry_s = _FIRST_RETRY_S
         self._thread = threading.Thread(target=self._run, name=f"ahead-{intake.source.name}", daemon=True)
 
@@ -52,7 +53,11 @@ class ReadAhead:
         self._thread.start()
 
     def stop(self) -> None:
-        """Read no more; the rows are dropped."""
+        """Read no more: no segment begins with these rows. The connection is given back."""
+        self._is_dropped = True
+        self._end()
+
+    def _end(self) -> None:
         self._stopped.set()
         with self._lock:
             last = self._parts[-1] if self._parts else None
@@ -89,7 +94,7 @@ class ReadAhead:
                 and self._is_full(first, source.rows)
             ):
                 return self._parts.popleft()
-        self.stop()
+        self._end()
         self._thread.join(timeout=5.0)
         with self._lock:
             first = self._parts.popleft() if self._parts else None
@@ -115,6 +120,8 @@ class ReadAhead:
         except Exception:  # the next segment reads these rows itself and reports what is wrong
             log.exception("Reading ahead ends")
             self._stopped.set()
+            self._is_dropped = True
+        if self._is_dropped:
             with self._lock:
                 parts = [*self._parts]
                 self._parts.clear()

@@ -17,8 +17,8 @@ class QueryRequest(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     ZooKeeper), ``request_id``: by which it can be cancelled, ``schema``: that schema's JSON, sent when this server
     answered that it does not know the version; ``options`` are the query's (``now``); ``time_filter`` is this table's
     share of a hybrid table; ``min_docs``: rows that consuming segments must have; ``tails``: segments whose rows beyond
-    their end belong to the answer too, and how many of those it must have; ``rows``: so many at most instead of the
-    statement's LIMIT.
+    their end belong to the answer too, and how many of those it must have; ``insists``: a server that does not have
+    them refuses, because another one may; ``rows``: so many at most instead of the statement's LIMIT.
     """
 
     sql: str
@@ -31,6 +31,7 @@ class QueryRequest(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     time_filter: dict[str, Any] | None = None
     min_docs: dict[str, Count] | None = None
     tails: dict[str, Count] | None = None
+    insists: bool = False
     rows: Count | None = None
 
     @property
