@@ -23,14 +23,10 @@ from segments.dataplane.server.consuming.shared_resources import ConsumingSettin
 from segments.dataplane.server.consuming.source import read_source
 from segments.dataplane.server.consuming.stream_pool import StreamPool
 from segments.dataplane.server.consuming.worker import Worker
-from segments.dataplane.server.consuming_info import ConsumingInfo
 from segments.domain.realtime.completion import Kind
 from segments.domain.realtime.pause import PauseState, with_pause
-from segments.domain.realtime.streams.stream_config import StreamConfig
 from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
-from segments.errors import Unavailable
 from segments.gateways.controller_protocol import Answer, Report
-from segments.gateways.streams.memory import MemoryStream
 from segments.names import TableName
 from segments.services.core.context import Actor
 from segments.services.realtime import consumption
@@ -204,68 +200,6 @@ def replace_start(intake: PartitionReader):  # type: ignore[no-untyped-def]
     from dataclasses import replace
 
     return replace(intake.source, start=intake.start, created_ms=intake.source.created_ms + 60_000)
-
-
-def test_connections_that_nobody_uses_are_closed(world: ConsumingWorld) -> None:
-    """A table that is paused or dropped has no next segment that would come for them."""
-    world.create_realtime()
-    world.send(1)
-    source, closed = read_source(world.store, RT, world.chain()[0], instance(1)), list[object]()
-
-    def opened(config: StreamConfig) -> MemoryStream:
-        stream = world.stream.open(config)
-        stream.close = lambda: closed.append(stream)  # type: ignore[method-assign]
-        return stream
-
-    pool = StreamPool(opened)
-    intake = PartitionReader(source, source.start, pool)
-    intake.read(10, 0.1)
-    consumer = intake._consumer
-    intake.rest()
-    pool.tidy()
-    assert pool.take(source.stream, 0) is consumer
-    pool.give_back(source.stream, 0, consumer)  # type: ignore[arg-type]
-    pool.tidy(time.monotonic() + 61)
-    assert (closed, pool.take(source.stream, 0) is consumer) == ([], False)
-    pool.tidy(time.monotonic() + 601)
-    assert len(closed) == 1
-    assert pool.stream(source.stream) is not closed[0]
-
-
-def test_what_was_read_ahead_for_nobody_gives_its_connection_back(world: ConsumingWorld) -> None:
-    world.create_realtime()
-    source = read_source(world.store, RT, world.chain()[0], instance(1))
-    pool = StreamPool(world.stream.open)
-    consumer = pool.take(source.stream, 0)
-    pool.give_back(source.stream, 0, consumer)
-    ahead = ReadAhead(PartitionReader(source, source.start, pool), ConsumingSettings())
-    ahead.start()
-    poll(lambda: not any(pool._idle.values()), what="it reads")
-    ahead.stop()
-    poll(lambda: any(pool._idle.values()), 2.0, "the connection is free")
-    assert pool.take(source.stream, 0) is consumer
-
-
-def test_a_stream_that_does_not_answer_is_not_asked_for_every_partition(
-    world: ConsumingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    segment = world.create_realtime()
-    world.start_server()
-    # No rows are not a sign that it has begun.
-    poll(lambda: world.view(segment) == {instance(1): "CONSUMING"}, what="a consuming segment")
-    asked = list[int]()
-
-    def silent(_: MemoryStream, partition: int) -> None:
-        asked.append(partition)
-        raise Unavailable("It takes half a minute to say so.")
-
-    monkeypatch.setattr(MemoryStream, "latest", silent)
-    info = ConsumingInfo(world.servers[1].slots, StreamPool(world.stream.open))
-    for _ in range(5):
-        (told,) = info.pinot(RT)
-        assert told["segmentName"] == segment
-        assert told["partitionOffsetInfo"]["recordsLag"] == {"0": "NOT_CALCULATED"}
-    assert asked == [0]
 
 
 def test_no_query_sees_rows_twice_while_a_replica_has_not_heard_that_its_segment_ended_before_them(
