@@ -105,6 +105,7 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
         Route("api/v1/tables/<str:table>/resumeConsumption", partitions.ResumeFromOffsets),
         Route("api/v1/tables/<str:table>/lag", partitions.Lag),
         Route("api/v1/tables/<str:table>/stream", stream.StreamState),
+        Route("api/v1/tables/<str:table>/stream/<int:partition>/messages", stream.StreamMessages),
         Route("api/v1/tables/<str:table>/consumers", partitions.Consumers),
         Route("api/v1/tables/<str:table>/dataLosses", partitions.DataLosses),
         Route("api/v1/tables/<str:table>/reingestions", reingestion.Reingestions),

@@ -30,6 +30,7 @@ from segments.console.views.realtime import (
 )
 from segments.console.views.realtime.set_aside import actions as set_aside_actions
 from segments.console.views.realtime.set_aside import messages as set_aside_messages
+from segments.console.views.realtime.stream import messages as stream_messages
 from segments.console.views.realtime.stream import page as stream_page
 from segments.console.views.replacement import checks, entry, lineage, pins, rollback, values
 from segments.console.views.replacement.history import snapshots
@@ -70,6 +71,7 @@ _pages = [
     path("tables/<str:typed>/segments/", tables.segments, name="segments"),
     path("tables/<str:typed>/consumption/", consumption.state, name="consumption"),
     path("tables/<str:typed>/consumption/stream/", stream_page.stream, name="stream"),
+    path("tables/<str:typed>/consumption/stream/messages/", stream_messages.messages, name="stream_messages"),
     path("tables/<str:typed>/consumption/partitions/<int:partition>/", partition.partition, name="partition"),
     button("tables/<str:typed>/consumption/pause/", consumption.PAUSE_IT, name="pause"),
     button("tables/<str:typed>/consumption/resume/", consumption.RESUME, name="resume"),

@@ -113,6 +113,11 @@ class StreamFacts:
         criteria, now = self.config_of(partition).criteria, self._ctx.clock()
         return self._offset(partition, lambda stream, own: offset_for(stream, own, criteria, now))
 
+    def opened(self, partition: int) -> tuple[Stream, int]:
+        """The stream that a partition is of, and its number there; closed together with the others."""
+        index = self.config_of(partition).index if self.topics > 1 else 0
+        return self._stream(index), stream_partition(partition, self.topics)
+
     def parse(self, partition: int, text: str) -> Offset:
         """An offset of this partition's stream. Raises InvalidInput."""
         return parse_offset(self.config_of(partition).type, text)

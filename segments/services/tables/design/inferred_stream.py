@@ -9,26 +9,21 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Final
 
-import orjson
 import pyarrow as pa
 
-from segments.dataplane.realtime.avro_messages import AvroMessages, FramedAvroMessages
-from segments.dataplane.realtime.csv_messages import CsvMessages
 from segments.dataplane.realtime.decoded import CONTENT_ERRORS
 from segments.datatypes.inference.columns import find_columns
-from segments.domain.access.outgoing import Kind, Rules
 from segments.domain.formats.plural import counted
 from segments.domain.push.reader_spec import ReaderSpec
 from segments.domain.realtime.streams.stream_config import StreamConfig, parse_stream_config
 from segments.domain.tables.design.given_names import table_name_of
 from segments.domain.tables.design.new_documents import new_schema_body
 from segments.domain.tables.design.stream_documents import new_stream_config_body
-from segments.domain.tables.schema import parse_schema
 from segments.errors import InvalidInput
 from segments.gateways.streams import Stream
-from segments.gateways.streams.schema_registry import SchemaRegistry
 from segments.names import check_raw_table_name
 from segments.services.core.context import Context
+from segments.services.realtime.messages.decoding import message_reader
 from segments.services.realtime.messages.reading import Bounds, read_messages
 from segments.services.tables.design.inferred_table import InferredTable
 from segments.services.tables.table_secrets import secrets_masked_in_errors
@@ -86,7 +81,7 @@ def _infer(ctx: Context, wish: StreamWish) -> InferredTable:
             f"Topic '{config.topic}' has no message yet, so its columns are not known.",
             remedy="Send a message and try again, or create the table with POST /schemas and POST /tables.",
         )
-    rows, bad = _rows(sample.values, _reader(ctx, config))
+    rows, bad = _rows(sample.values, message_reader(ctx, config))
     table = _table(rows, config, wish.columns)
     is_text = config.decoder.kind == "csv"
     names = {n: n for n in table.column_names}
@@ -110,24 +105,6 @@ def _first_messages(ctx: Context, stream: Stream) -> _Sample:
         values += [message.value for message, _ in read]
         is_whole = is_whole and (read[-1][1] if read else start) >= end
     return _Sample(values, len(partitions), is_whole)
-
-
-def _reader(ctx: Context, config: StreamConfig) -> Callable[[bytes], Any]:
-    """Parses one message; raises one of ``CONTENT_ERRORS``."""
-    decoder, empty = config.decoder, parse_schema({"schemaName": "sample"})
-    match decoder.kind:
-        case "json":
-            return orjson.loads
-        case "avro":
-            return AvroMessages(empty, decoder.properties).row
-        case "csv":
-            names = [n.strip() for n in decoder.properties["header"].split(decoder.properties.get("delimiter", ","))]
-            fields = [{"name": n, "dataType": "STRING"} for n in dict.fromkeys(names) if n]
-            return CsvMessages(
-                parse_schema({"schemaName": "sample", "dimensionFieldSpecs": fields}), decoder.properties
-            ).row
-    registry = SchemaRegistry(decoder.properties, ctx.registries or Rules(Kind.REGISTRY))
-    return FramedAvroMessages(empty, registry.schema_text).row
 
 
 def _rows(values: Sequence[bytes], read: Callable[[bytes], Any]) -> tuple[list[Mapping[str, Any]], int]:

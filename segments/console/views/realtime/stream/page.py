@@ -48,7 +48,7 @@ def stream(request: HttpRequest, typed: str) -> HttpResponse:
     """Refreshes itself; ``hours`` and ``partition`` choose what is drawn."""
     table, name = realtime(request, typed)
     now, hours = timezone.now(), _hours(request)
-    partitions = _partitions(table)
+    partitions = partitions_of(table)
     chosen = whole_number(request.GET.get("partition", ""))
     chosen = chosen if chosen in partitions else None
     states = series.newest(table, now)
@@ -78,7 +78,8 @@ def _hours(request: HttpRequest) -> int:
     return wanted if wanted in HOURS else next(iter(HOURS))
 
 
-def _partitions(table: Table) -> list[int]:
+def partitions_of(table: Table) -> list[int]:
+    """The partitions that have segments."""
     found = Segment.objects.filter(table=table, partition__isnull=False).order_by("partition")
     return [p for p in found.values_list("partition", flat=True).distinct() if p is not None]
 

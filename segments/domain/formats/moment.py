@@ -1,0 +1,17 @@
+"""A moment as people and scripts write it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from segments.domain.formats.whole_number import whole_number
+
+
+def moment_of(text: str) -> datetime | None:
+    """ISO-8601 (UTC where it names no zone) or epoch milliseconds; None for anything else."""
+    number = whole_number(text)
+    try:
+        found = datetime.fromtimestamp(number / 1000, UTC) if number is not None else datetime.fromisoformat(text)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)

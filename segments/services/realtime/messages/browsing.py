@@ -1,0 +1,181 @@
+"""Messages of a table's stream for people: from the beginning, an offset or a time on, or the last ones; filtered by a
+text. Reads within bounds, by a consumer of its own that leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+
+from segments.dataplane.realtime.decoded import CONTENT_ERRORS
+from segments.datatypes.jsontext import json_of
+from segments.domain.realtime.realtime_table import check_realtime
+from segments.domain.realtime.streams.stream_offset import Offset
+from segments.domain.set_aside.shown import shown_payload, shown_reason
+from segments.errors import InvalidInput
+from segments.gateways.streams import Stream
+from segments.names import TableName
+from segments.services.core.context import Context
+from segments.services.realtime.messages.decoding import message_reader
+from segments.services.realtime.messages.reading import Bounds, Message, read_messages
+from segments.services.realtime.stream_facts import StreamFacts, stream_facts
+from segments.services.tables.table_record import read_table_config
+
+Place = Literal["latest", "earliest"]
+PLACES: Final[tuple[Place, ...]] = ("latest", "earliest")
+#: Messages that one answer shows, and that a filter reads for it.
+MOST_SHOWN: Final = 200
+_MOST_READ: Final = 20_000
+_BYTES: Final = 16 << 20
+_SECONDS: Final = 4.0
+#: Characters of one message.
+LONGEST: Final = 20_000
+#: Spans before the end in which the last messages are searched for, where offsets do not number them.
+_SPANS_MS: Final = (1_000, 10_000, 60_000, 600_000, 3_600_000, 86_400_000)
+
+
+@dataclass(frozen=True)
+class MessageWish:
+    """From ``offset`` on, or from the first message stored ``since`` then, or else from ``place``: "latest" means the
+    last ``most`` ones. ``contains``: only those with this text, in any case.
+    """
+
+    partition: int
+    most: int = 50
+    offset: str = ""
+    since: datetime | None = None
+    place: Place = "latest"
+    contains: str = ""
+
+
+@dataclass(frozen=True)
+class ShownMessage:
+    """``text`` is what people see of it, secrets masked; None: its bytes are neither text nor a record. ``fault``: why
+    it is no row in the table's format, "" when it is one.
+    """
+
+    offset: str
+    stored_at: datetime | None
+    size: int
+    text: str | None
+    is_cut: bool
+    is_masked: bool
+    fault: str
+
+
+@dataclass(frozen=True)
+class Browsed:
+    """``first`` and ``end`` of the partition when it was asked; ``start`` where reading began, ``next_offset`` where it
+    goes on; ``read`` messages for those that are shown; ``is_end``: nothing came after them.
+    """
+
+    topic: str
+    first: str
+    end: str
+    start: str
+    next_offset: str
+    read: int
+    is_end: bool
+    messages: list[ShownMessage]
+
+
+def browse(ctx: Context, table: TableName, wish: MessageWish) -> Browsed:
+    """Read them. Raises InvalidInput for an offset or partition that cannot be, NotFound, and Unavailable when the
+    stream does not answer.
+    """
+    if not ctx.engine.offers.reads_streams:
+        raise InvalidInput("Streams of this cluster are read by its own servers only: messages cannot be shown.")
+    with stream_facts(ctx, check_realtime(read_table_config(ctx, table))) as facts:
+        config = facts.config_of(wish.partition)
+        stream, own = facts.opened(wish.partition)
+        if own not in stream.partitions():
+            raise InvalidInput(f"Topic '{config.topic}' has no partition {own}.")
+        first, end = stream.earliest(own), stream.latest(own)
+        start = _start(facts, stream, own, wish, (first, end), ctx.clock())
+        found = _read(ctx, stream, own, wish, (first, end, start), message_reader(ctx, config))
+    return replace(found, topic=config.topic)
+
+
+def document(found: Browsed, table: TableName, partition: int) -> dict[str, Any]:
+    """As the REST API answers it."""
+    return {
+        "table": table.typed, "partition": partition, "topic": found.topic, "first": found.first, "end": found.end,
+        "start": found.start, "next": found.next_offset, "read": found.read, "isEnd": found.is_end,
+        "messages": [
+            {
+                "offset": m.offset, "storedAt": m.stored_at.isoformat() if m.stored_at else None, "bytes": m.size,
+                "text": m.text, "isCut": m.is_cut, "isMasked": m.is_masked, "fault": m.fault or None,
+            }
+            for m in found.messages
+        ],
+    }  # fmt: skip
+
+
+def _start(
+    facts: StreamFacts, stream: Stream, own: int, wish: MessageWish, ends: tuple[Offset, Offset], now_ms: int
+) -> Offset:
+    first, end = ends
+    if wish.offset:
+        return max(first, facts.parse(wish.partition, wish.offset))
+    if wish.since is not None:
+        return max(first, stream.offset_at(own, int(wish.since.timestamp() * 1000)))
+    if wish.place == "earliest":
+        return first
+    if len(end.value) == 1:
+        most = wish.most if not wish.contains else _MOST_READ
+        return max(first, facts.parse(wish.partition, str(max(0, end.value[0] - most))))
+    for span in _SPANS_MS:
+        found = max(first, stream.offset_at(own, now_ms - span))
+        if found == first or stream.count(own, found, end, wish.most) is None:
+            return found
+    return first
+
+
+def _read(
+    ctx: Context, stream: Stream, own: int, wish: MessageWish, ends: tuple[Offset, Offset, Offset],
+    reader: Callable[[bytes], Any],
+) -> Browsed:  # fmt: skip
+    first, end, start = ends
+    is_tail = not wish.offset and wish.since is None and wish.place == "latest"
+    most = _MOST_READ if wish.contains or is_tail else wish.most
+    kept: deque[Message] = deque(maxlen=wish.most)
+    after, count, needle = start, 0, wish.contains.casefold()
+    for message, after in read_messages(ctx, stream, own, start, end, Bounds(most, _BYTES, _SECONDS)):  # noqa: B007
+        count += 1
+        if not needle or needle in (_shown(message, reader).text or "").casefold():
+            kept.append(message)
+        if not is_tail and len(kept) >= wish.most:
+            break
+    shown = [_shown(m, reader) for m in kept]
+    return Browsed("", first.text, end.text, start.text, after.text, count, after >= end, shown)
+
+
+def _shown(message: Message, reader: Callable[[bytes], Any]) -> ShownMessage:
+    value, fault, record = message.value, "", None
+    try:
+        record = reader(value)
+        if not isinstance(record, dict):
+            fault = "The message is not an object."
+    except CONTENT_ERRORS as error:
+        fault = shown_reason(" ".join(str(error).split())[:300] or type(error).__name__, value)
+    is_text = _is_text(value)
+    payload = value if is_text or not isinstance(record, dict) else json_of(record).encode()
+    shown = shown_payload(payload)
+    text = shown.text
+    is_cut = text is not None and len(text) > LONGEST
+    stored = datetime.fromtimestamp(message.stored_ms / 1000, UTC) if message.stored_ms > 0 else None
+    return ShownMessage(
+        message.offset.text, stored, len(value), text[:LONGEST] if text is not None else None, is_cut,
+        shown.is_masked and text is not None, fault,
+    )  # fmt: skip
+
+
+def _is_text(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return not any(byte < 9 for byte in value[:64])
