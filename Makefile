@@ -6,12 +6,14 @@ BIN := $(VENV)/bin
 # The black-box suite of a Pinot-shaped control plane; it is not part of this repository.
 CONFORMANCE ?= ../shared/conformance
 ARGS ?=
+# Of make install: postgres, and the stores, whose drivers are there anyway.
+EXTRAS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock advisories quickstart up test test-parts test-short test-installations test-failed test-real lint conformance conformance-real chaos campaign walks fuzz bench clean
+.PHONY: help install lock advisories quickstart up test test-parts test-short test-installations test-postgresql test-postgresql-short test-failed test-real lint conformance conformance-real chaos campaign walks fuzz bench clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-21s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # -- installing: each step leaves a stamp, so that it runs again only when its requirements change
 
@@ -36,9 +38,9 @@ $(VENV)/.demo: requirements-demo.lock $(VENV)/.run-time
 	@$(PIP) -r requirements-demo.lock
 	@touch $@
 
-$(VENV)/.dev: requirements-dev.lock $(VENV)/.run-time
+$(VENV)/.dev: requirements-dev.lock requirements-postgres.lock $(VENV)/.run-time
 	@echo "Installing what tests and checks need"
-	@$(PIP) -r requirements-dev.lock
+	@$(PIP) -r requirements-dev.lock -r requirements-postgres.lock
 	@touch $@
 
 # An S3 server for tests. It wants other versions than what it is tested with, so it gets a folder of its own.
@@ -46,7 +48,18 @@ $(VENV)/.s3-server: requirements-s3.lock $(VENV)/.run-time
 	@$(PIP) -q --upgrade --target $(VENV)/s3-server -r requirements-s3.lock
 	@touch $@
 
-install: $(VENV)/.run-time ## Install into .venv; nothing outside of it changes
+$(VENV)/.postgres: requirements-postgres.lock $(VENV)/.run-time
+	@$(PIP) -r requirements-postgres.lock
+	@touch $@
+
+# Drivers of object stores come with pyarrow, so these names ask for nothing more.
+STORES := s3 gs azure hdfs
+COMMA := ,
+WANTED = $(subst $(COMMA), ,$(EXTRAS))
+NO_EXTRA = $(filter-out postgres $(STORES),$(WANTED))
+
+install: $(VENV)/.run-time $(addprefix $(VENV)/.,$(filter postgres,$(WANTED))) ## Install into .venv, nothing outside of it changes (EXTRAS=postgres,s3)
+	@for name in $(NO_EXTRA); do echo "There is no extra $$name. There are: postgres $(STORES)" >&2; exit 1; done
 	@echo "Installed in $(VENV)"
 
 LOCK := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command "make lock"
@@ -56,6 +69,7 @@ lock: $(VENV)/.dev ## Resolve the requirements again and write the locks with th
 	$(LOCK) requirements.txt -o requirements.lock
 	$(LOCK) -c requirements.lock requirements-demo.txt -o requirements-demo.lock
 	$(LOCK) -c requirements.lock requirements-dev.txt -o requirements-dev.lock
+	$(LOCK) -c requirements.lock requirements-postgres.txt -o requirements-postgres.lock
 	$(LOCK) requirements-s3.txt -o requirements-s3.lock
 
 advisories: $(VENV)/.dev ## Check the locks against the known advisories kept in tests/advisories.json, offline
@@ -98,6 +112,18 @@ test-short: $(VENV)/.demo $(VENV)/.dev ## The main ways of a user through a whol
 
 test-installations: $(VENV)/.demo $(VENV)/.dev $(VENV)/.s3-server ## The other tests of whole installations and of browsers; each of the two workers has an installation
 	$(BIN)/python -m pytest $(PARALLEL) $(SHORT:%=--ignore=%) $(WHOLE) $(ARGS) $(OR_NONE)
+
+# Suites whose rows go to the database, and of these the ones in which a difference between databases showed.
+DATABASE := tests/api tests/services tests/mirror tests/push tests/console tests/faults
+DATABASE_SHORT := tests/mirror tests/api/access tests/services/upkeep tests/faults/test_lineage_interrupted.py \
+	tests/push/test_push_report.py tests/push/test_dead_pushes.py tests/console/test_odd_input.py tests/console/test_mirror_wait.py \
+	tests/integration/test_postgresql.py
+
+test-postgresql: $(VENV)/.dev $(VENV)/.s3-server ## The suites that use the database, on a PostgreSQL that is started for them (status 75: none is installed)
+	$(BIN)/python -m tests.postgresql $(PARALLEL) $(DATABASE) $(ARGS) $(OR_NONE)
+
+test-postgresql-short: $(VENV)/.dev ## The part of it that every change runs
+	$(BIN)/python -m tests.postgresql $(PARALLEL) $(DATABASE_SHORT) $(ARGS) $(OR_NONE)
 
 test-failed: lint ## All checks, and of the tests those that failed last, one at a time
 	$(BIN)/python -m pytest --last-failed --last-failed-no-failures=none tests $(ARGS) $(OR_NONE)

@@ -4,11 +4,16 @@ everything else.
 
 from __future__ import annotations
 
+import sys
 from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.template import loader
 from django.views import defaults
+
+from segments.errors import PinotAdminError
+from segments.services.core.database_faults import as_refusal
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -27,10 +32,27 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500: a fault of ours outside of the REST views, which report theirs under a request id."""
+    """500: a fault of ours outside of the REST views, which report theirs under a request id. 503 while the database
+    does not answer, 400 for what it cannot keep, wherever on the way of the request that was.
+    """
+    refusal = as_refusal(sys.exc_info()[1])
+    if refusal is not None:
+        return refused(request, refusal)
     if wants_page(request):
         return defaults.server_error(request)
     return _json(HTTPStatus.INTERNAL_SERVER_ERROR, "An internal error happened. The log of the web process has it.")
+
+
+def refused(request: HttpRequest, error: PinotAdminError) -> HttpResponse:
+    """What went wrong before any view, or below it: a page that reads nothing from the database, or JSON."""
+    response: HttpResponse
+    if wants_page(request):
+        response = HttpResponse(loader.get_template("refused.html").render({"error": error}), status=error.status)
+    else:
+        response = _json(HTTPStatus(error.status), error.message, remedy=error.remedy)
+    if "retry_after_s" in error.data:
+        response["Retry-After"] = str(error.data["retry_after_s"])
+    return response
 
 
 def wants_page(request: HttpRequest) -> bool:

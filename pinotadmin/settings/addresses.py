@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pinotadmin.configuration.given import given
-from pinotadmin.configuration.setting_texts import as_bool, between, words
+from pinotadmin.configuration.setting_texts import as_bool, between, number_from, words
 from pinotadmin.settings.installation import DATA_DIR
 from segments.domain.push.store_uri import split_roots
 
@@ -40,4 +40,8 @@ WEBHOOK_ROOTS = given.value("PINOTADMIN_WEBHOOK_ROOTS", "", "addresses below whi
 READ_BY_GRANT = given.value(
     "PINOTADMIN_READ_BY_GRANT", "false", "reading and querying a table takes a grant for it", as_bool
 )
+PEOPLE_REMEMBERED_S = given.value(
+    "PINOTADMIN_PEOPLE_REMEMBERED_S", "3600", "seconds for which people may query while the database does not answer",
+    number_from(0),
+)  # fmt: skip
 OPEN_METRICS = given.value("PINOTADMIN_OPEN_METRICS", "false", "/metrics without credentials", as_bool)

@@ -69,6 +69,8 @@ def _postgresql(parts: SplitResult) -> dict[str, object]:
     if odd := sorted(options.keys() - _POSTGRESQL_OPTIONS):
         known = ", ".join(sorted(_POSTGRESQL_OPTIONS))
         raise WrongText(f"an address without the parameter {odd[0]}, which PostgreSQL does not know. It knows {known}")
+    # A host that is gone answers nothing at all: seconds to connect, milliseconds for what was sent to be acknowledged.
+    options = {"connect_timeout": "3", "tcp_user_timeout": "10000", **options}
     try:
         port = port or str(parts.port or "")
     except ValueError as error:

@@ -44,6 +44,7 @@ MIDDLEWARE = [
     "pinotadmin.response_headers.ResponseHeaders",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "pinotadmin.request_texts.RequestTexts",
     "segments.console.cluster_address.ClusterAddress",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -12,6 +12,7 @@ from segments.domain.access.basic_auth import parse_basic
 from segments.domain.access.browser_request import is_browser, is_foreign
 from segments.errors import NotAuthenticated, PinotAdminError
 from segments.services.access.api_tokens import TokenUser, is_token
+from segments.services.access.known_people import known_people
 from segments.services.access.sign_in import check_basic, check_token
 from segments.services.core.context import Actor
 
@@ -82,8 +83,10 @@ class BasicAuthentication(authentication.BasicAuthentication):
 
         An API token is taken in the place of the password, for clients that know nothing else.
         """
+        address = address_of(request)
         try:
-            return check_basic(userid, password, address_of(request)), None
+            user = known_people().ask(f"Basic {userid}:{password}", lambda: check_basic(userid, password, address))
+            return user, None
         except NotAuthenticated as error:
             raise WrongCredentials(error, getattr(error, "user", "")) from error
 
@@ -96,8 +99,9 @@ class TokenAuthentication(authentication.BaseAuthentication):
         scheme, _, token = request.headers.get("Authorization", "").strip().partition(" ")
         if scheme.lower() != "bearer" or not is_token(token.strip()):
             return None
+        text, address = token.strip(), address_of(request)
         try:
-            return check_token(token.strip(), address_of(request)), None
+            return known_people().ask(f"Bearer {text}", lambda: check_token(text, address)), None
         except NotAuthenticated as error:
             raise WrongCredentials(error) from error
 

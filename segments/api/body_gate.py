@@ -29,6 +29,7 @@ from segments.api.base import ApiView
 from segments.api.clusters import cluster_calls
 from segments.errors import PinotAdminError
 from segments.services.access.rights import has_right_somewhere
+from segments.services.core.database_faults import UNREACHABLE, unavailable
 
 #: Bytes that come with the head of a request as a rule; pages without a login (the login itself) take no more.
 SMALL: Final = 64 << 10
@@ -79,7 +80,16 @@ def _hashed(credentials: bytes) -> bytes:
 
 
 def judge(scope: dict[str, Any]) -> Verdict:
-    """Ask the view that the request is for. What Django refuses itself, such as a foreign Host, is left to it."""
+    """Ask the view that the request is for. What Django refuses itself, such as a foreign Host, is left to it. While
+    the database does not answer nobody's login is known.
+    """
+    try:
+        return _judged(scope)
+    except UNREACHABLE:
+        return Verdict(0, encoded(unavailable()))
+
+
+def _judged(scope: dict[str, Any]) -> Verdict:
     headers = [(name, value) for name, value in scope["headers"] if name not in _OF_BODY]
     host = next((value for name, value in headers if name == b"host"), b"").decode("latin-1")
     if not fast_path.is_allowed_host(host):

@@ -14,8 +14,9 @@ from rest_framework.response import Response
 
 from segments.api.authentication import actor_of
 from segments.domain.tables.secret_masks import mask
-from segments.errors import PinotAdminError, TooManyRequests
+from segments.errors import PinotAdminError
 from segments.services.access.refusals import record_refusal
+from segments.services.core.database_faults import as_refusal
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +30,9 @@ def handle(error: Exception, context: dict[str, Any]) -> Response:
         _record_refusal(request, error)
     if isinstance(error, PinotAdminError):
         return _ours(error)
+    if (of_database := as_refusal(error)) is not None:
+        log.error("A request met a fault of the database: %s", error)
+        return _ours(of_database)
     if isinstance(error, Http404):
         return _body(404, "There is nothing at this address.", {"remedy": "See /api/docs/."})
     if isinstance(error, DjangoPermissionDenied):
@@ -43,7 +47,7 @@ def _ours(error: PinotAdminError) -> Response:
         log.error("%s: %s", type(error).__name__, error)
     details = {**mask(error.data), **({"remedy": error.remedy} if error.remedy else {})}
     response = _body(error.status, str(error), details)
-    if isinstance(error, TooManyRequests) and "retry_after_s" in error.data:
+    if "retry_after_s" in error.data:
         response["Retry-After"] = str(error.data["retry_after_s"])
     return response
 

@@ -104,6 +104,7 @@ def has_route(scope: Mapping[str, Any]) -> bool:
         or not length.isdigit()
         or int(length) > LARGEST_BODY
         or b"transfer-encoding" in heads
+        or b"%00" in scope.get("query_string", b"")
     ):
         return False
     return is_allowed_host(heads.get(b"host", b"").decode("latin-1"))

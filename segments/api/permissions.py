@@ -17,7 +17,9 @@ from rest_framework.request import Request
 from segments.api.authentication import is_from_browser
 from segments.api.clusters.cluster_calls import ClusterUser
 from segments.errors import PinotAdminError
+from segments.services.access.known_people import is_remembered, known_people
 from segments.services.access.rights import Right, allows, has_right, has_right_everywhere, has_right_somewhere
+from segments.services.core.database_faults import unavailable
 
 if TYPE_CHECKING:  # rest_framework.views imports this module while it is itself being imported
     from rest_framework.views import APIView
@@ -47,9 +49,14 @@ class RightsPermission(BasePermission):
         if isinstance(user, ClusterUser):
             return method in getattr(view, "for_cluster", ()) and _cluster(view) == settings.CLUSTER_NAME
         right, table = self._needed(request, view, method)
+        if is_remembered(user) and right != "query":
+            raise unavailable()  # what the database said last counts for queries alone
         if right in ("read", "query"):
             if getattr(view, "reading", "table") != "table":  # the view itself checks it, or there is nothing to check
-                return allows(user, right)
+                is_allowed = allows(user, right)
+                if is_allowed and right == "query":
+                    known_people().keep(user)
+                return is_allowed
             return _has_for_table(request, view, right, table)
         if method in _SAFE and _is_by_browser(request):
             return False  # a link on a foreign page must not change anything; POST is protected against that

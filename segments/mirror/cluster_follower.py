@@ -22,6 +22,7 @@ from segments.errors import PinotAdminError, Unavailable
 from segments.metrics import installation as metrics
 from segments.mirror import database
 from segments.mirror.config_history import ConfigHistory
+from segments.mirror.odd_texts import OddTexts
 from segments.mirror.pending import Dirty, Pending, Work, pieces_of
 from segments.mirror.rows import Changes, Rows, TableState, recompute
 from segments.mirror.snapshots import TableHistory, has_history
@@ -79,6 +80,7 @@ class ClusterFollower:
         self._written: dict[str, database.Written] = {}
         self._histories: dict[str, TableHistory] = {}
         self._configs = ConfigHistory(cluster.name)
+        self._odd_texts = OddTexts(cluster.name)
         self._watches: list[Watch] = []
 
     def _gather_s(self) -> tuple[float, float]:
@@ -118,6 +120,7 @@ class ClusterFollower:
                 self._written.clear()
                 self._histories.clear()
                 self._configs.forget()
+                self._odd_texts.forget()
                 self._pending.again(Work(everything=True), _PAUSES_S[0])
 
     def stop(self) -> None:
@@ -234,6 +237,7 @@ class ClusterFollower:
             row = kept.next(state, found)
             database.write_table(written, state, changes, lambda: kept.keep(row))
             kept.is_kept(row, found)
+        self._odd_texts.note(name, written.odd)
 
     def _history(self, name: str) -> TableHistory | None:
         if name not in self._histories and has_history(name):

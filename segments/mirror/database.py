@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Model
 from django.utils import timezone
 
 from segments.mirror.bulk_rows import write_rows
+from segments.mirror.fitting import REFUSED, Fitted
 from segments.mirror.rows import Changes, TableState, table_row
 from segments.models import Cluster, LineageEntry, Segment, Table
 from segments.names import split_table_name
@@ -50,6 +52,8 @@ class Written:
     table: Table
     row: dict[str, Any]
     lineage: dict[str, dict[str, Any]]
+    #: What the database would not take as it is in ZooKeeper: {segment, entry or "the table": column}.
+    odd: dict[str, str] = field(default_factory=dict)
 
 
 def load(cluster: Cluster, state: TableState) -> Written:
@@ -69,37 +73,75 @@ def write_table(written: Written, state: TableState, changes: Changes, also: Cal
     """Write what differs, in one short transaction: others wait for SQLite's only writer. ``also`` writes more in it.
 
     Thousands of segments are written in pieces before, with pauses in which others get their turn; the page shows them
-    as they come.
+    as they come. What the database refuses is made to fit, and noted in ``written.odd``.
     """
     row = table_row(state)
     lineage = {e.id: _lineage_values(e) for e in state.lineage.entries.values()}
-    fresh = [
-        LineageEntry(table=written.table, entry_id=i, **v) for i, v in lineage.items() if written.lineage.get(i) != v
-    ]
+    fresh = {i: v for i, v in lineage.items() if written.lineage.get(i) != v}
     gone = set(written.lineage) - set(lineage)
     if row == written.row and not (fresh or gone or changes.upserts or changes.deletes or also):
         return
-    for piece in _pieces(changes):
+    wanted, fitted = _Wanted(row, changes, fresh, gone), Fitted()
+    try:
+        _write(written.table, wanted, also)
+    except REFUSED:
+        _write(written.table, _fitting(wanted, fitted), also)
+    for subject in ("the table", *changes.upserts, *changes.deletes, *fresh, *gone):
+        written.odd.pop(subject, None)
+    for subject, column in fitted.changed:
+        written.odd[subject] = column
+    written.row, written.lineage = row, lineage
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What is to be written of one table: its row, its segments, and of its lineage what differs and what is gone."""
+
+    row: dict[str, Any]
+    changes: Changes
+    fresh: dict[str, dict[str, Any]]
+    gone: set[str]
+
+
+def _fitting(wanted: _Wanted, fitted: Fitted) -> _Wanted:
+    """The same as the columns take it. Rows whose very name does not fit are left out: none of them was written."""
+
+    def of(model: type[Model], column: str, rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        fitting = ((name, values) for name, values in rows.items() if fitted.name(model, column, name))
+        return {name: fitted.values(model, values, name) for name, values in fitting}
+
+    return _Wanted(
+        fitted.values(Table, wanted.row, "the table"),
+        Changes(
+            of(Segment, "name", wanted.changes.upserts),
+            {name for name in wanted.changes.deletes if Fitted().name(Segment, "name", name)},
+        ),
+        of(LineageEntry, "entry_id", wanted.fresh),
+        {i for i in wanted.gone if Fitted().name(LineageEntry, "entry_id", i)},
+    )
+
+
+def _write(table: Table, wanted: _Wanted, also: Callable[[], None] | None) -> None:
+    for piece in _pieces(wanted.changes):
         with transaction.atomic():
-            _write_segments(written.table, piece)
+            _write_segments(table, piece)
         time.sleep(_PAUSE_S)
     with transaction.atomic():
-        Table.objects.filter(pk=written.table.pk).update(**row, updated_at=timezone.now())
-        if _is_short(changes):
-            _write_segments(written.table, changes)
-        if fresh:
+        Table.objects.filter(pk=table.pk).update(**wanted.row, updated_at=timezone.now())
+        if _is_short(wanted.changes):
+            _write_segments(table, wanted.changes)
+        if wanted.fresh:
             LineageEntry.objects.bulk_create(
-                fresh,
+                [LineageEntry(table=table, entry_id=i, **v) for i, v in wanted.fresh.items()],
                 batch_size=_BATCH,
                 update_conflicts=True,
                 unique_fields=["table", "entry_id"],
                 update_fields=_LINEAGE_COLUMNS,
             )
-        if gone:
-            LineageEntry.objects.filter(table=written.table, entry_id__in=gone).delete()
+        if wanted.gone:
+            LineageEntry.objects.filter(table=table, entry_id__in=wanted.gone).delete()
         if also is not None:
             also()
-    written.row, written.lineage = row, lineage
 
 
 def _is_short(changes: Changes) -> bool:

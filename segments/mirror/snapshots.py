@@ -17,6 +17,7 @@ from segments.domain.replacement.history import contents as history
 from segments.domain.replacement.history.contents import Changes
 from segments.domain.replacement.history.origin import Kind, Origin, origin_of, states_of
 from segments.domain.replacement.lineage import Lineage
+from segments.mirror.fitting import Fitted
 from segments.mirror.rows import TableState
 from segments.models import Cluster, IngestionSession, Push, Snapshot
 from segments.names import OFFLINE, split_table_name
@@ -74,6 +75,8 @@ class TableHistory:
 
     def keep(self, row: Snapshot) -> None:
         """Write it, in the caller's transaction with the table's other rows."""
+        fitted = Fitted().values(Snapshot, {"entries": row.entries, "states": row.states, "checks": row.checks}, "")
+        row.entries, row.states, row.checks = fitted["entries"], fitted["states"], fitted["checks"]
         row.save()
         Snapshot.objects.filter(cluster=self._cluster, table_name=self._name, number=row.number - 1).update(states=None)
 

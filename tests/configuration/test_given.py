@@ -83,15 +83,19 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 
 def test_parameters_of_a_postgresql_address_reach_libpq() -> None:
-    found = database("postgresql://me:s%40fe@db.example:5433/name?sslmode=verify-full&connect_timeout=3")
+    found = database("postgresql://me:s%40fe@db.example:5433/name?sslmode=verify-full&connect_timeout=7")
     expected = {"NAME": "name", "USER": "me", "PASSWORD": "s@fe", "HOST": "db.example", "PORT": "5433"}
     assert {k: found[k] for k in expected} == expected
-    assert found["OPTIONS"] == {"sslmode": "verify-full", "connect_timeout": "3"}
+    assert found["OPTIONS"] == {"sslmode": "verify-full", "connect_timeout": "7", "tcp_user_timeout": "10000"}
+
+
+#: How long a host that is gone is waited for.
+OUR_OWN = {"connect_timeout": "3", "tcp_user_timeout": "10000"}
 
 
 def test_a_folder_of_sockets_can_be_the_host_of_a_postgresql_address() -> None:
     found = database("postgresql://me@/name?host=/run/postgresql&port=5444")
-    assert (found["HOST"], found["PORT"], found["OPTIONS"]) == ("/run/postgresql", "5444", {})
+    assert (found["HOST"], found["PORT"], found["OPTIONS"]) == ("/run/postgresql", "5444", OUR_OWN)
 
 
 @pytest.mark.parametrize(

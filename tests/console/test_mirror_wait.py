@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+from django.db import connection
 
 from segments.console import mirror_wait
 from segments.domain.replacement.lineage import State
@@ -24,10 +25,12 @@ def test_the_page_comes_when_the_mirror_has_the_new_state(world: World, monkeypa
     row = make_entry(table, "e1", state=State.IN_PROGRESS.value)
     assert mirror_wait.wait_for_mirror(world.ctx, table)
     revert_replace(world.ctx, TABLE, "e1", force=True, actor=ANN)
-    began, late = (
-        time.monotonic(),
-        threading.Timer(0.2, LineageEntry.objects.filter(pk=row.pk).update, kwargs={"state": "REVERTED"}),
-    )
+
+    def revert() -> None:
+        LineageEntry.objects.filter(pk=row.pk).update(state="REVERTED")
+        connection.close()  # this thread's own
+
+    began, late = time.monotonic(), threading.Timer(0.2, revert)
     late.start()
     assert mirror_wait.wait_for_mirror(world.ctx, table)
     late.join()

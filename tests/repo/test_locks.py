@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 
 from tests.advisories import KNOWN, LOCKS, ROOT, affected, all_locked, locked, read_database
 
-PARTS = ["", "-build", "-demo", "-dev", "-s3"]
+PARTS = ["", "-build", "-demo", "-dev", "-postgres", "-s3"]
 
 
 def wanted(part: str) -> dict[str, str]:
@@ -36,7 +36,7 @@ def test_every_package_of_a_lock_has_a_hash(lock: Path) -> None:
 
 def test_tests_run_with_the_versions_that_are_installed_for_use() -> None:
     run_time = locked((ROOT / "requirements.lock").read_text())
-    for part in ("-demo", "-dev"):
+    for part in ("-demo", "-dev", "-postgres"):
         pins = locked((ROOT / f"requirements{part}.lock").read_text())
         assert {n: v for n, v in pins.items() if run_time.get(n, v) != v} == {}
 
@@ -47,8 +47,14 @@ def test_installing_takes_locks_only_and_builds_nothing_with_other_packages() ->
     installs = [
         line for line in text.splitlines() if line.lstrip().startswith(("@$(PIP)", "$(PIP)")) or "pip install" in line
     ]
-    assert len(installs) == 6  # the definition, and one for each lock
+    assert len(installs) == 7  # the definition, and one for each lock
     assert [line for line in installs[1:] if ".lock" not in line or "$(PIP)" not in line] == []
+
+
+def test_a_wheel_offers_the_extras_of_make_install() -> None:
+    text = (ROOT / "pyproject.toml").read_text()
+    (pin,) = wanted("-postgres").items()
+    assert f'postgres = ["{pin[0]}[binary]=={pin[1]}"]' in text
 
 
 def test_no_locked_package_has_a_known_advisory() -> None:

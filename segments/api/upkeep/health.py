@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,8 @@ from segments.store import paths
 
 #: Seconds after which a part that does not answer counts as down.
 _PATIENCE_S: Final = 2.0
+#: The database answered this process once.
+_answered: Final = threading.Event()
 
 
 class Health(ApiView):
@@ -47,9 +50,15 @@ class Readiness(ApiView):
     permission_classes = (AllowAny,)
 
     def get(self, request: Request) -> Response:
-        """200, or 503 when ZooKeeper, the database or Redis does not answer; each part with its time in ms."""
+        """200, or 503 when queries cannot be answered; each part with its time in ms.
+
+        Without Redis only what workers do waits. Without the database people who are known go on querying, so it counts
+        until it answered this process for the first time.
+        """
         parts = _ask({"zookeeper": _ask_zookeeper, "database": _ask_database, "redis": wiring.ping_redis})
-        is_ready = all(part["ok"] for part in parts.values())
+        if parts["database"]["ok"]:
+            _answered.set()
+        is_ready = bool(parts["zookeeper"]["ok"]) and _answered.is_set()
         return Response({"ready": is_ready, "parts": parts}, status=200 if is_ready else 503)
 
 

@@ -33,6 +33,7 @@ _KINDS: Final[dict[str, tuple[str, str]]] = {
     "push-failed": ("Push failed", "push"),
     "pause-long": ("Paused for long", "consumption"),
     "pause-pressure": ("Paused by pressure", "consumption"),
+    "mirror-text": ("Text that cannot be kept", "segments"),
     "session-blocked": ("File ingestion blocked", "session"),
     "session-failed": ("File ingestion failed", "session"),
     "worker-stuck": ("Worker does not work", "servers"),

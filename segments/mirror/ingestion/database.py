@@ -11,6 +11,7 @@ from typing import Any, Final
 from django.db import transaction
 
 from segments.mirror.bulk_rows import write_rows
+from segments.mirror.fitting import REFUSED, Fitted
 from segments.mirror.ingestion import run_log
 from segments.models import Cluster, IngestionAttempt, IngestionFile, IngestionSession, Table
 
@@ -78,7 +79,33 @@ def load(table: Table, session_id: str) -> Written | None:
 
 
 def write_session(table: Table, rows: SessionRows, before: Written | None) -> Written:
-    """Write what differs from ``before``. Files come first, so that no page counts what it does not list yet."""
+    """Write what differs from ``before``. Files come first, so that no page counts what it does not list yet. What the
+    database refuses, such as a line of a file with U+0000 in an error, is made to fit.
+    """
+    try:
+        return _write_session(table, rows, before)
+    except REFUSED:
+        return _write_session(table, _fitting(rows), before)
+
+
+def _fitting(rows: SessionRows) -> SessionRows:
+    fitted = Fitted()
+
+    def of_file(values: tuple[Any, ...]) -> tuple[Any, ...]:
+        fitting = fitted.values(IngestionFile, dict(zip(FILE_COLUMNS, values, strict=True)), "")
+        return tuple(fitting[column] for column in FILE_COLUMNS)
+
+    files = None if rows.files is None else {f[0]: f for f in map(of_file, rows.files.values())}
+    return SessionRows(
+        rows.session_id,
+        fitted.values(IngestionSession, rows.values, ""),
+        files,
+        {number: fitted.values(IngestionAttempt, values, "") for number, values in rows.attempts.items()},
+        {uri: str(fitted.values(IngestionAttempt, {"log": text}, "")["log"]) for uri, text in rows.logs.items()},
+    )
+
+
+def _write_session(table: Table, rows: SessionRows, before: Written | None) -> Written:
     if before is None:
         made, _ = IngestionSession.objects.update_or_create(
             table=table, session_id=rows.session_id, defaults=dict(rows.values)

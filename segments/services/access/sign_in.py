@@ -136,6 +136,8 @@ def _user_query(using: str) -> tuple[str, tuple[Any, ...]]:
 
 def user_named(name: str) -> Any:
     """The user as the database has it now, or None."""
+    if "\0" in name:
+        return None  # nobody is called so, and PostgreSQL does not take it
     model = get_user_model()
     using = router.db_for_read(model)
     question, fields = _user_query(using)

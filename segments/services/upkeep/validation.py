@@ -100,7 +100,7 @@ def keep_findings(
         row = known.pop((item.code, item.subject), None) or Finding(
             cluster=cluster, table_name=table, code=item.code, subject=item.subject
         )
-        row.severity, row.message = item.severity, mask_text(item.message)
+        row.severity, row.message = item.severity, mask_text(item.message.replace("\0", "\N{REPLACEMENT CHARACTER}"))
         # Who else writes the row, to note that it was sent, must not be overwritten.
         row.save(update_fields=None if row.pk is None else ["severity", "message", "last_seen"])
     for gone in known.values():

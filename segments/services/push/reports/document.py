@@ -33,8 +33,8 @@ def report_document(push: Push, row: Row) -> dict[str, Any]:
     return {
         "push": str(push.pk), "tableName": push.table_name, "rowsRead": report.rows_read, "badRows": report.bad_rows,
         "errorRate": row.error_rate, "isComplete": report.is_complete,
-        "ignoredColumns": [{"column": c, "files": n} for c, n in report.ignored.items()],
-        "defaults": [{"column": c, "rows": n, "value": values.get(c)} for c, n in report.defaults.items()],
+        "ignoredColumns": [{"column": c, "files": n} for c, n in sorted(report.ignored.items())],
+        "defaults": [{"column": c, "rows": n, "value": values.get(c)} for c, n in sorted(report.defaults.items())],
         "badValues": [b.__dict__ for b in report.bad],
     }  # fmt: skip
 

@@ -1,0 +1,1 @@
+"""A real PostgreSQL for tests, and tests run on it."""
