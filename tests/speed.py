@@ -17,6 +17,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 LONG_FILES = (
     # whole installations
     "tests/chaos/test_cut_commits.py",
+    "tests/chaos/test_cut_recovery.py",
     "tests/chaos/test_chaos.py",
     "tests/integration/test_conformance.py",
     "tests/integration/test_push.py",

@@ -21,7 +21,10 @@ CONSUMING_SEGMENTS: Final = _gauge("consuming_segments", "Segments that a replic
 COMMITTING_SEGMENTS: Final = _gauge(
     "committing_segment_count", "Segments whose pauseless commit has begun and not ended.", "committingSegmentCount"
 )
-IN_ERROR: Final = _gauge("segments_in_error_state", "Segments with a replica in ERROR.", "segmentsInErrorState")
+IN_ERROR: Final = _gauge(
+    "segments_in_error_state", "Segments with a replica in ERROR, each once (Pinot counts each such replica).",
+    "segmentsInErrorState",
+)  # fmt: skip
 PAUSELESS_IN_ERROR: Final = _gauge(
     "pauseless_segments_in_error_count", "The same of tables with pauseless consumption.",
     "pauselessSegmentsInErrorCount",

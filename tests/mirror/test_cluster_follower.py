@@ -20,6 +20,7 @@ from segments.domain.tables.table_config import parse_table_config
 from segments.mirror import cluster_follower as follower_module
 from segments.mirror import database
 from segments.mirror.cluster_follower import ClusterFollower
+from segments.mirror.rows import TableState, segment_row, table_row
 from segments.models import Cluster, ConsumingSegment, LineageEntry, Segment, Table
 from segments.services.replacement.protocol import end_replace, revert_replace, start_replace
 from segments.services.segments import deletion
@@ -135,6 +136,13 @@ def test_consuming_segments_and_the_pause_of_a_realtime_table_are_mirrored(world
         1,
         False,
     )
+
+
+def test_a_segment_in_error_on_several_servers_is_one_segment_in_error() -> None:
+    states = dict.fromkeys(("Server_h_1", "Server_h_2"), "ERROR")
+    state = TableState("t_REALTIME", ideal={"s": states, "ok": states}, view={"s": states, "ok": {}})
+    state.put_segments({name: segment_row(name, state) for name in ("s", "ok")})
+    assert table_row(state)["segments_in_error"] == 1
 
 
 def test_a_large_change_is_written_in_pieces_and_whole_in_the_end(

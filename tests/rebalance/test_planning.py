@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.realtime_assignment import servers_of_partition
+from segments.domain.realtime.repair.recovery_mode import may_reingest
 from segments.domain.rebalance.balance import balanced, replica_groups
 from segments.domain.rebalance.data_loss import risk_of, risks
 from segments.domain.rebalance.job import Job, Jobs, Size, Status, Who, jobs_of
@@ -17,6 +18,7 @@ from segments.domain.rebalance.options import Options
 from segments.domain.rebalance.step import next_step, stopped
 from segments.domain.rebalance.target import Placement, moves, targets
 from segments.domain.segments.segment_metadata import SegmentMetadata
+from segments.domain.tables.table_config import parse_table_config
 from segments.errors import InvalidInput
 
 A, B, C, D = (f"Server_{name}_1" for name in "abcd")
@@ -201,6 +203,24 @@ def test_only_rows_that_are_nowhere_else_are_at_risk(status: str, url: str | Non
     found = risk_of(metadata(status, url), may_repair=may_repair)
     assert found.startswith(why)
     assert bool(found) is bool(why)
+
+
+@pytest.mark.parametrize(
+    ("more", "is_risk"),
+    [
+        ({}, False),
+        ({"upsertConfig": {"mode": "FULL"}}, False),
+        ({"upsertConfig": {"mode": "PARTIAL"}}, True),
+        ({"dedupConfig": {"dedupEnabled": True}}, True),
+    ],
+    ids=["plain", "upsert", "partial upsert", "dedup"],
+)
+def test_a_commit_that_has_not_ended_is_at_risk_where_its_rows_may_not_be_read_again(
+    more: dict[str, dict[str, object]], is_risk: bool
+) -> None:
+    body = {"tableName": "t", "tableType": "REALTIME", "segmentsConfig": {"timeColumnName": "ts"}, **more}
+    found = risk_of(metadata("COMMITTING", None), may_repair=may_reingest(parse_table_config(body), None))
+    assert ("as it is in COMMITTING state" in found) is is_risk
 
 
 def test_no_copy_is_lost_where_a_server_that_has_it_keeps_it() -> None:

@@ -1,9 +1,9 @@
 """For the processes of an installation under test: each named point of a commit at which one of them dies or fails.
 
 A file ``<CUT_POINTS>/<point>`` arms a point; its text says what happens there: ``kill`` (SIGKILL of the process that
-comes there), ``half`` (only the first write of the transaction is made, then the same), or ``fail`` (the call raises,
-or its message is lost). The first process that comes there takes the file and renames it to ``<point>.taken-by-<pid>``;
-``fail always`` stays until the file is removed.
+comes there), ``half 1`` (only the first write of the transaction is made, then the same; ``half 2``: the first two),
+or ``fail`` (the call raises, or its message is lost). The first process that comes there takes the file and renames it
+to ``<point>.taken-by-<pid>``; ``fail always`` stays until the file is removed.
 
 Python imports this module at its start when its folder is on PYTHONPATH.
 """
@@ -22,7 +22,7 @@ STATUS = "segment.realtime.status"
 
 
 def reached(point: str) -> str:
-    """What is to happen at ``point`` now: ``""``, ``half`` or ``fail``; with ``kill`` it does not return."""
+    """What is to happen at ``point`` now: ``""``, ``half N`` or ``fail``; with ``kill`` it does not return."""
     armed = Path(FOLDER, point)
     try:
         effect = armed.read_text().strip()
@@ -47,8 +47,9 @@ def cut_writes(store: Any) -> None:
 
     def transaction(self: Any, writes: Sequence[Any]) -> None:
         what = kind_of(writes)
-        if what and reached(f"before-{what}-is-written") == "half":
-            write(self, writes[:1])
+        effect = reached(f"before-{what}-is-written") if what else ""
+        if effect.startswith("half"):
+            write(self, writes[: int(effect.split()[1])])
             die()
         write(self, writes)
         if what:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from segments.clusters.embedded.realtime import committing
 from segments.clusters.embedded.realtime.completion.committing_list import committing_segments
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.llc_name import parse_llc_name
+from segments.domain.upkeep.run_properties import RunProperties
 from segments.models import Finding
 from segments.services.clusters.cluster_settings import set_settings
 from segments.services.core.context import Context
@@ -170,6 +172,22 @@ def test_the_clusters_mode_counts_from_the_next_pass_on(tmp_path: Path) -> None:
         run(world.ctx, TABLE)
         found.append(Finding.objects.get(subject=segment, closed_at=None, code__in=committing.CODES).code)
     assert found == [committing.UNRECOVERABLE, committing.REINGEST, committing.UNRECOVERABLE]
+
+
+@pytest.mark.parametrize(
+    ("mode", "asked", "code"),
+    [("ALWAYS", False, committing.UNRECOVERABLE), ("DEFAULT", True, committing.REINGEST)],
+)
+def test_what_one_run_is_asked_for_replaces_the_clusters_mode(
+    tmp_path: Path, mode: str, asked: bool, code: str
+) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    segment = started(world)
+    deduplicate(world)
+    set_settings(world.ctx, {"controller.segment.disaster.recovery.mode": mode}, actor=ANN)
+    view(world, **{"8098": "ERROR", "8099": "ERROR"})
+    run(replace(world.ctx, run_properties=RunProperties(repairs_ordered=asked)), TABLE)
+    assert Finding.objects.get(subject=segment, closed_at=None, code__in=committing.CODES).code == code
 
 
 def test_servers_that_are_down_are_named_and_the_commit_ends_when_one_is_back(tmp_path: Path) -> None:
