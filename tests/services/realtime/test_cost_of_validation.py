@@ -1,5 +1,5 @@
 """What the passes read of a table with nothing wrong is bounded: a record of each partition a minute and pass, and next
-to nothing every few seconds. `bench/` has the seconds.
+to nothing every few seconds. `bench/recovery/validation.py` has the seconds.
 """
 
 from __future__ import annotations
