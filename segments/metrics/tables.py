@@ -49,6 +49,10 @@ REPLICATION: Final = _gauge("replication_from_config", "Replicas that the table 
 SIZE: Final = _gauge("table_compressed_size_bytes", "Files of all segments, one copy.", "tableCompressedSize")
 ROWS: Final = _gauge("total_document_count", "Rows of committed segments that queries see.", "totalDocumentCount")
 PAUSED: Final = _gauge("table_consumption_paused", "1 while the table is paused.", "tableConsumptionPaused")
+PAUSED_BY_DISKS: Final = _gauge(
+    "resource_utilization_limit_exceeded", "1 while the table is paused because servers' disks are full.",
+    "resourceUtilizationLimitExceeded",
+)  # fmt: skip
 DISABLED: Final = _gauge("table_disabled", "1 while the table is disabled.", "tableDisabled")
 PAUSELESS: Final = _gauge(
     "pauseless_consumption_enabled", "1 when the table's config has pauseless consumption.",

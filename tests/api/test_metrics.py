@@ -61,6 +61,14 @@ def test_the_sums_of_a_tables_row_are_its_figures_and_two_clusters_may_have_the_
     assert of("consuming_segments", "o_OFFLINE") not in lines
 
 
+def test_a_table_that_full_disks_have_paused_is_not_counted_with_those_that_a_person_has_paused() -> None:
+    by_disks = "RESOURCE_UTILIZATION_LIMIT_EXCEEDED"
+    for name, paused, reason in (("a", True, by_disks), ("b", True, "ADMINISTRATIVE"), ("c", False, by_disks)):
+        make_table(f"{name}_REALTIME", pause={"paused": paused, "reasonCode": reason})
+    lines = lines_of(control_page())
+    assert [lines[of("resource_utilization_limit_exceeded", f"{n}_REALTIME")] for n in "abc"] == [1, 0, 0]
+
+
 def test_lag_is_that_of_the_newest_sample_and_an_old_one_says_nothing() -> None:
     table, now = make_table("t_REALTIME"), timezone.now()
     for partition, seconds, messages in ((0, 100, 9), (0, 30, 7), (1, 900, 50)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from segments.domain.realtime.pause import RESOURCE_UTILIZATION_LIMIT_EXCEEDED
 from segments.metrics import tables as metrics
 from segments.metrics.exposition import Collector
 from segments.metrics.metric_kinds import MOST_TABLES, Family, Gauge
@@ -51,6 +52,10 @@ def _is_pauseless(row: Row) -> bool:
     return str(row[_PAUSELESS]).lower() == "true"
 
 
+def _is_paused_by_disks(pause: Mapping[str, Any]) -> bool:
+    return bool(pause.get("paused")) and pause.get("reasonCode") == RESOURCE_UTILIZATION_LIMIT_EXCEEDED
+
+
 _OF_ALL: Final[tuple[tuple[Gauge, Callable[[Row], float]], ...]] = (
     (metrics.SEGMENT_COUNT, lambda row: row["segments_visible"]),
     (metrics.SEGMENT_COUNT_ALL, lambda row: row["segments_total"]),
@@ -74,6 +79,7 @@ _OF_REALTIME: Final[tuple[tuple[Gauge, Callable[[Row], float]], ...]] = (
     (metrics.PAUSELESS_IN_ERROR, lambda row: row["segments_in_error"] if _is_pauseless(row) else 0),
     (metrics.PAUSELESS_UNRECOVERABLE, lambda row: row["segments_unrecoverable"]),
     (metrics.PAUSED, lambda row: bool((row["pause"] or {}).get("paused"))),
+    (metrics.PAUSED_BY_DISKS, lambda row: _is_paused_by_disks(row["pause"] or {})),
     (metrics.PAUSELESS, _is_pauseless),
 )
 
