@@ -30,6 +30,10 @@ STREAM_DATA_LOSS: Final = Counter(
 )  # fmt: skip
 
 # -- committing
+PAUSELESS: Final = Gauge(
+    "server_pauseless_consumption_enabled", "1 when the next commit of the table on this server is a pauseless one.",
+    pinot=("pauselessConsumptionEnabled",), shown_by=(SERVER,),
+)  # fmt: skip
 SEGMENT_BUILD_FAILURES: Final = Counter(
     "segment_build_failures", "Segments whose rows could not be made a file.",
     pinot=("segmentBuildFailures", "segmentBuildFailure"), shown_by=(SERVER,), realtime_only=True,

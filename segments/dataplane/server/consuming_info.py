@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from segments.dataplane.server.consuming import StreamPool
-from segments.dataplane.server.consuming.source import Source
+from segments.dataplane.server.consuming.source import Source, is_pauseless_now
 from segments.dataplane.server.consuming.worker import Worker
 from segments.dataplane.server.held.slots import Slots
 from segments.dataplane.server.segment_lives import SegmentLives
 from segments.domain.realtime.streams.stream_offset import Offset
 from segments.errors import PinotAdminError
+from segments.store.base import Store
 
 NOT_CALCULATED: Final = "NOT_CALCULATED"
 #: Seconds for which the end of a partition is not requested again, and a topic that does not answer is left alone: its
@@ -38,8 +39,10 @@ class PartitionState:
 class ConsumingInfo:
     """Reads slots and streams; may block on a stream, so not for the event loop. Safe between threads."""
 
-    def __init__(self, slots: Slots, streams: StreamPool, lives: SegmentLives | None = None) -> None:
-        self._slots, self._streams, self._lives = slots, streams, lives or SegmentLives()
+    def __init__(
+        self, slots: Slots, streams: StreamPool, lives: SegmentLives | None = None, store: Store | None = None
+    ) -> None:
+        self._slots, self._streams, self._lives, self._store = slots, streams, lives or SegmentLives(), store
         self._lock = threading.Lock()
         self._ends: dict[tuple[str, str, int], tuple[Offset, float]] = {}
         self._silent_until: dict[tuple[str, str], float] = {}
@@ -58,15 +61,28 @@ class ConsumingInfo:
         """What became of the last segments of a partition here."""
         return self._lives.of(table, partition)
 
+    def is_pauseless(self, table: str) -> bool | None:
+        """Will the next commit of a typed table be a pauseless one? None when nothing of it is consumed here."""
+        source = next((worker.source for worker in self._newest(table).values() if worker.source is not None), None)
+        if source is None or self._store is None:
+            return None
+        try:
+            return is_pauseless_now(self._store, source)
+        except PinotAdminError:
+            return source.config.is_pauseless
+
     def partitions(self, table: str) -> list[PartitionState]:
         """The newest consuming segment of each partition of a typed table."""
+        return [self._state(partition, worker) for partition, worker in sorted(self._newest(table).items())]
+
+    def _newest(self, table: str) -> dict[int, Worker]:
         newest: dict[int, Worker] = {}
         for _, worker in sorted(self._slots.consuming(table).items()):
             if isinstance(worker, Worker) and worker.source is not None:
                 known = newest.get(worker.source.name.partition)
                 if known is None or known.source is None or known.source.name.sequence < worker.source.name.sequence:
                     newest[worker.source.name.partition] = worker
-        return [self._state(partition, worker) for partition, worker in sorted(newest.items())]
+        return newest
 
     def _state(self, partition: int, worker: Worker) -> PartitionState:
         source, intake = worker.source, worker.intake

@@ -143,7 +143,7 @@ class Server:
         self.reconciler = Reconciler(
             store, self.instance, self.slots, self.reporter, self.consumers, pending, loads, dropped
         )
-        self._consuming_info = ConsumingInfo(self.slots, shared.streams, self._lives)
+        self._consuming_info = ConsumingInfo(self.slots, shared.streams, self._lives, store)
         self._reingestions = Reingestions(shared, self.slots, reingested or HttpReingestedUploads(controllers, signer))
         self._uploads = SegmentUploads(store, self.instance, self.slots, folders, shared.uploader)
         self.runner = QueryRunner(settings.host, self._finder(shared), SchemaCache(store), lambda: cache.size_bytes)

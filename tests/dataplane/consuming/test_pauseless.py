@@ -19,6 +19,7 @@ from segments.gateways.controller_protocol import NOT_SENT, Answer, Report
 from segments.services.segments.replica_report import report_replicas
 from segments.store import paths
 from tests.dataplane.consuming.pauseless_world import IMPATIENT, TABLE, SlowUploads, create, done, status
+from tests.dataplane.consuming.test_server_metrics import metrics
 from tests.dataplane.consuming_world import RT, ConsumingWorld, instance, rows_of
 from tests.dataplane.world import poll
 
@@ -253,6 +254,8 @@ def test_switching_it_off_in_the_middle_of_a_commit_ends_that_commit_and_the_nex
     world.start_server()
     world.send(130)
     poll(lambda: status(world, first) == "COMMITTING", what="the commit's start")
+    figure = f'pinotadmin_server_pauseless_consumption_enabled{{table="{RT}"}}'
+    assert metrics(world)[figure] == 1
     path = paths.table_config(RT)
     node = world.store.get(path)
     assert node is not None
@@ -261,6 +264,7 @@ def test_switching_it_off_in_the_middle_of_a_commit_ends_that_commit_and_the_nex
         '"pauselessConsumptionEnabled":true', '"pauselessConsumptionEnabled":false'
     )
     world.store.replace(path, node.record.with_simple_items({"ingestionConfig": text}), node.version)
+    assert metrics(world)[figure] == 0, "who takes it back sees on every server that it is off"
     world.send(100)
     poll(lambda: starts(world) == 2, what="the second commit's start")
     second = world.chain()[1]

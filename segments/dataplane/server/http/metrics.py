@@ -60,7 +60,7 @@ class HeldSegments(Collector):
 
 
 class ConsumedPartitions(Collector):
-    """Lag, freshness and memory of each partition that this server consumes."""
+    """Lag, freshness and memory of each partition that this server consumes, and how their tables commit."""
 
     def __init__(self, slots: Slots, consuming: ConsumingInfo) -> None:
         self._slots, self._consuming = slots, consuming
@@ -77,6 +77,12 @@ class ConsumedPartitions(Collector):
                 if value is not None:
                     family.add_metric([table, str(state.partition)], value)
             yield family
+        family = servers.PAUSELESS.family()
+        for table in dict.fromkeys(table for table, _ in states):
+            is_pauseless = self._consuming.is_pauseless(table)
+            if is_pauseless is not None:
+                family.add_metric([table], is_pauseless)
+        yield family
 
 
 class PrimaryKeys(Collector):
