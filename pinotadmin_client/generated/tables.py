@@ -34,12 +34,19 @@ class Tables:
             "GET", "/tables/{table}", dict[str, Any], names={"table": table}, query={"type": type_}
         )
 
-    def create(self, body: Mapping[str, Any], *, reason: str | None = None) -> models.TableChanged:
+    def create(
+        self, body: Mapping[str, Any], *, watermarks: str | None = None, reason: str | None = None
+    ) -> models.TableChanged:
         """Create a table.
 
         Create a table; its schema must be there.
+
+        ``watermarks``: the JSON list that ``consumerWatermarks`` of another table answered; each partition of a
+        REALTIME table that it names goes on with that sequence number at that offset.
         """
-        return self._transport.send("POST", "/tables", models.TableChanged, body=body, reason=reason)
+        return self._transport.send(
+            "POST", "/tables", models.TableChanged, query={"watermarks": watermarks}, body=body, reason=reason
+        )
 
     def validate(self, body: Mapping[str, Any], *, reason: str | None = None) -> dict[str, Any]:
         """Validate a table config.

@@ -27,7 +27,7 @@ ANSWERS: list[tuple[int, str, type[PinotAdminError], str]] = [
         "Index 25972 out of bounds for length 81 (through reference chain: "
         'org.apache.pinot.controller.helix.core.rebalance.RebalanceResult["instanceAssignment"])',
         StateConflict,
-        "Java 11",
+        "paranamer 2.8",
     ),
     (
         500,

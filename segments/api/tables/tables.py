@@ -10,6 +10,8 @@ from rest_framework.response import Response
 
 from segments import wiring
 from segments.api.base import ApiView, bool_param, json_body, need_text, status, text_field, text_param
+from segments.domain.formats.bounded_json import parse_json
+from segments.domain.realtime.first_starts import parse_watermarks
 from segments.domain.tables import keyed_settings
 from segments.domain.tables.secret_masks import mask
 from segments.domain.tables.table_config import TableConfig
@@ -32,7 +34,7 @@ class Tables(ApiView):
     bodies = {"POST": TableModel}
     rights = {"POST": "administer"}
     reading = "filtered"
-    parameters = {"GET": ("type",)}
+    parameters = {"GET": ("type",), "POST": ("watermarks",)}
 
     def get(self, request: Request) -> Response:
         """Raw names, or typed names when a type is given; those that the asker may read."""
@@ -50,8 +52,14 @@ class Tables(ApiView):
         return text_field(request, "tableName") if request.method == "POST" else None
 
     def post(self, request: Request) -> Response:
-        """Create a table; its schema must be there."""
-        config = tables.create_table(self.ctx, json_body(request), actor=self.actor)
+        """Create a table; its schema must be there.
+
+        ``watermarks``: the JSON list that ``consumerWatermarks`` of another table answered; each partition of a
+        REALTIME table that it names goes on with that sequence number at that offset.
+        """
+        text = text_param(request, "watermarks")
+        marks = {} if text is None else parse_watermarks(parse_json(text, what="'watermarks'"))
+        config = tables.create_table(self.ctx, json_body(request), actor=self.actor, watermarks=marks)
         return Response(_answer(self.ctx, config, status=f"Table {config.table} successfully added"))
 
 

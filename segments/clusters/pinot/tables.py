@@ -5,13 +5,14 @@ cause.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from segments.clusters.pinot.calls import controller, quoted, read_object, refusals_translated, version
 from segments.clusters.pinot.changes import Request, send_change
 from segments.domain.formats.recorded_change import recorded_change
 from segments.domain.pinot.version import PinotVersion
+from segments.domain.realtime.first_starts import Watermark
 from segments.domain.tables import schema as schemas
 from segments.domain.tables.edits.document_version import check_version
 from segments.domain.tables.kept_secrets import has_mask, keep_secrets
@@ -64,8 +65,12 @@ def validate_config(ctx: Context, config: TableConfig) -> Schema:
     return schemas.parse_schema(read_object(ctx, f"/schemas/{quoted(config.table.raw)}"))
 
 
-def create_table(ctx: Context, config: TableConfig) -> None:
-    """Create it. StateConflict when it exists; what Pinot refuses as InvalidInput."""
+def create_table(ctx: Context, config: TableConfig, watermarks: Mapping[int, Watermark]) -> None:
+    """Create it. StateConflict when it exists; what Pinot refuses as InvalidInput, and so are watermarks."""
+    if watermarks:
+        raise InvalidInput(
+            "Pinot takes no watermarks when a table is created.", remedy="Its own copy of a table goes on where it was."
+        )
     if read_config(ctx, config.table) is not None:
         raise table_exists(config.table)
     request = Request("POST", "/tables", body=_for_version(ctx, config), timeout=_ANSWER_S)

@@ -384,7 +384,8 @@ RULES: Final[tuple[Rule, ...]] = (
         "rebalance-unreadable",
         r"reference chain: \S*RebalanceResult",
         StateConflict,
-        "This controller cannot write what it found with its version of Java: run Pinot 0.11.0 with Java 11.",
+        "This controller cannot write what it found: paranamer 2.3 among its jars does not read classes of its Java. "
+        "Put paranamer 2.8 in its place, as in Pinot's own distribution.",
     ),
     # -- rights
     _rule(

@@ -40,7 +40,8 @@ class Start:
 @dataclass(frozen=True)
 class Blueprint:
     """The shape of new segments of a table. ``instances``: the tenant's servers in the table's order; ``kept``: rows of
-    partitions that stay on the servers where they are.
+    partitions that stay on the servers where they are; ``first_sequences``: of partitions that have no segment yet, 0
+    of those that are not named.
     """
 
     raw: str
@@ -52,6 +53,7 @@ class Blueprint:
     partitions_per_server: int
     partition_metadata: Callable[[int], str | None]
     kept: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    first_sequences: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -164,7 +166,8 @@ def _put_back(changes: Changes, case: Case, latest: Known, ideal: ZNRecord, blue
 def _make_segment(
     changes: Changes, case: Case, blueprint: Blueprint, start: Start, taken: Collection[str], now_ms: int
 ) -> None:
-    sequence = case.latest.name.sequence + 1 if case.latest is not None else 0
+    first = blueprint.first_sequences.get(case.partition, 0)
+    sequence = case.latest.name.sequence + 1 if case.latest is not None else first
     name = _free_name(blueprint.raw, case.partition, sequence, taken, now_ms)
     if case.latest is not None:
         changes.checked[case.latest.name.text] = case.latest.version

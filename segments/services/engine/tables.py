@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from segments.domain.realtime.first_starts import Watermark
 from segments.domain.tables.schema import Schema
 from segments.domain.tables.table_config import TableConfig
 from segments.names import TableName
@@ -34,10 +35,11 @@ class TableEngine(Protocol):
         InvalidInput, on the embedded cluster also when the schema is missing; NotFound for that on a Pinot.
         """
 
-    def create_table(self, ctx: Context, config: TableConfig) -> None:
+    def create_table(self, ctx: Context, config: TableConfig, watermarks: Mapping[int, Watermark]) -> None:
         """Create the table; partitions of a REALTIME one consume from then on. StateConflict when it exists.
 
-        Embedded: nothing is left when it fails (Unavailable: a stream does not answer). Pinot: its own affair.
+        Embedded: partitions with a watermark begin there; nothing is left when it fails (Unavailable: a stream does not
+        answer). Pinot: its own affair, and InvalidInput for watermarks, which it takes with a copy of a table only.
         """
 
     def check_update(self, ctx: Context, config: TableConfig, schema: Schema | None = None) -> TableConfig:

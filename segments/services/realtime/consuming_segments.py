@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime import first_starts
+from segments.domain.realtime.first_starts import Watermark
 from segments.domain.realtime.llc_name import parse_llc_name
 from segments.domain.realtime.partition_metadata import stream_partition_metadata
 from segments.domain.realtime.pause import pause_of, stream_partition, topic_of
@@ -26,7 +27,7 @@ from segments.domain.realtime.streams.stream_offset import Offset
 from segments.domain.segments.ideal_state import CONSUMING
 from segments.domain.tables.keyed_tables import is_keyed
 from segments.domain.tables.table_config import TableConfig
-from segments.errors import PinotAdminError, StateConflict, Unavailable
+from segments.errors import InvalidInput, PinotAdminError, StateConflict, Unavailable
 from segments.metrics import consumption as metrics
 from segments.names import TableName
 from segments.services.core.context import Context
@@ -126,20 +127,41 @@ def planned_repair(ctx: Context, table: TableName) -> list[Write]:
         return list(job.writes() or ())
 
 
-def first_segments(ctx: Context, config: TableConfig, ideal: ZNRecord) -> tuple[ZNRecord, Changes]:
+def first_segments(
+    ctx: Context, config: TableConfig, ideal: ZNRecord, watermarks: Mapping[int, Watermark]
+) -> tuple[ZNRecord, Changes]:
     """The ideal state of a new table, and the rows and records of its first segments, as many as fit into its creation.
 
     Where the others begin is noted in the ideal state, so that ``ensure_consuming`` makes them from there whenever it
-    comes to them. Raises StateConflict when there are too few servers, Unavailable when a stream does not answer.
+    comes to them. Partitions with a watermark begin there. Raises InvalidInput for watermarks of partitions that the
+    stream has not, StateConflict when it has lost their rows or there are too few servers, Unavailable when a stream
+    does not answer.
     """
     with stream_facts(ctx, check_realtime(config)) as facts:
         partitions = sorted(facts.partitions())
-        starts = {p: facts.first(p).text for p in partitions}
+        starts = {p: _first_start(facts, p, watermarks.get(p)) for p in partitions}
+        if unknown := sorted(set(watermarks) - set(partitions)):
+            raise InvalidInput(f"The stream has no partition {unknown[0]}, which has a watermark.")
+        sequences = {p: mark.sequence for p, mark in watermarks.items()}
         made, later = partitions[:_PER_TRANSACTION], partitions[_PER_TRANSACTION:]
-        noted = first_starts.noted(ideal, {p: starts[p] for p in later})
+        noted = first_starts.noted(
+            ideal, {p: starts[p] for p in later}, {p: s for p, s in sequences.items() if p in later}
+        )
         cases = [Case(p, Kind.FIRST) for p in made]
-        plan = blueprint(ctx, config, facts, ideal)
+        plan = replace(blueprint(ctx, config, facts, ideal), first_sequences=sequences)
         return noted, plan_changes(cases, ideal, plan, {p: Start(starts[p]) for p in made}, (), ctx.clock())
+
+
+def _first_start(facts: StreamFacts, partition: int, mark: Watermark | None) -> str:
+    if mark is None:
+        return facts.first(partition).text
+    start, earliest = facts.parse(partition, mark.offset), facts.earliest(partition)
+    if start < earliest:
+        raise StateConflict(
+            f"Rows of partition {partition} from {start} to {earliest} have left the stream.",
+            remedy=f"Give {earliest} as its offset to go on without them.",
+        )
+    return start.text
 
 
 def make_remaining_segments(ctx: Context, table: TableName) -> None:
@@ -173,6 +195,7 @@ def blueprint(ctx: Context, config: TableConfig, facts: StreamFacts, ideal: ZNRe
         partitions_per_server=most_partitions_per_server(len(partitions), config.replication, len(instances)),
         partition_metadata=metadata,
         kept=kept_rows(ideal.maps) if is_keyed(config) else {},
+        first_sequences=first_starts.sequences_of(ideal),
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from segments.domain.realtime.first_starts import Watermark
 from segments.domain.realtime.pause import is_disabled
 from segments.domain.tables.kept_secrets import keep_secrets
 from segments.domain.tables.schema import Schema
@@ -11,6 +13,7 @@ from segments.domain.tables.table_config import TableConfig
 from segments.domain.upkeep import retention as rules
 from segments.errors import InvalidInput, NotFound
 from segments.names import (
+    REALTIME,
     TABLE_TYPES,
     TableName,
     TableType,
@@ -74,16 +77,23 @@ def validate_table(ctx: Context, body: Any) -> tuple[TableConfig, Schema]:
     return config, ctx.engine.tables.validate_config(ctx, config)
 
 
-def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
-    """Create a table; partitions of a REALTIME one consume from then on.
+def create_table(
+    ctx: Context, body: Any, *, actor: Actor, watermarks: Mapping[int, Watermark] | None = None
+) -> TableConfig:
+    """Create a table; partitions of a REALTIME one consume from then on. ``watermarks``: {partition: sequence number
+    and offset of its first segment}, where it goes on for another table.
 
-    Raises InvalidInput, StateConflict when it, or what is left of a dropped one, exists or there are fewer servers than
-    replicas, Unavailable when a stream does not answer.
+    Raises InvalidInput, StateConflict when it, or what is left of a dropped one, exists, there are fewer servers than
+    replicas, or a stream has lost rows behind a watermark, Unavailable when a stream does not answer.
     """
     config = ctx.engine.tables.parse_config(keep_secrets(body, {}))  # a mask is nobody's secret
-    with audit.recorded(ctx, actor, "createTable", config.table.typed), secrets_masked_in_errors(config.body):
+    marks = {str(p): {"sequence": m.sequence, "offset": m.offset} for p, m in (watermarks or {}).items()}
+    detail = {"watermarks": marks} if marks else {}
+    with audit.recorded(ctx, actor, "createTable", config.table.typed, **detail), secrets_masked_in_errors(config.body):
+        if marks and config.table.type != REALTIME:
+            raise InvalidInput("Only a REALTIME table has watermarks.", remedy="Leave them out.")
         refuse_wrong_task(ctx, config, is_change=False)
-        ctx.engine.tables.create_table(ctx, config)
+        ctx.engine.tables.create_table(ctx, config, watermarks or {})
         versions.note_config(ctx, config.table, actor, is_new=True)
     return config
 

@@ -18,7 +18,7 @@ from segments.gateways.streams import check_stream, stream_access
 from segments.services.realtime.force_commit import read_jobs
 from segments.store import paths
 from tests.api.cluster import basic
-from tests.services.realtime_world import TABLE, RealtimeWorld
+from tests.services.realtime_world import TABLE, RealtimeWorld, config_of
 
 pytestmark = pytest.mark.django_db
 PATHS = [("post", "pauseConsumption"), ("post", "resumeConsumption"), ("get", "pauseStatus"), ("post", "forceCommit")]
@@ -170,6 +170,16 @@ def test_what_consumes_and_where_it_goes_on(api: Api) -> None:
         "offset": "9",
     }
     assert api.call("get", "/tables/nobody/consumingSegmentsInfo").status_code == 404
+
+
+def test_a_table_that_is_made_again_goes_on_where_it_was(api: Api) -> None:
+    api.world.commit("9")
+    marks = api.call("get", "/tables/t/consumerWatermarks").json()["watermarks"]
+    assert api.call("delete", "/tables/t").status_code == 200
+    for text, status in (("{", 400), ("[{}]", 400), (json.dumps(marks), 200)):
+        made = api.call("post", "/tables", config_of(topics=2), watermarks=text)
+        assert made.status_code == status, made.content
+    assert api.call("get", "/tables/t/consumerWatermarks").json()["watermarks"] == marks
 
 
 def test_what_is_being_committed_and_what_is_in_error(api: Api) -> None:

@@ -9,6 +9,7 @@ from segments.clusters.embedded.segments.segment_servers import check_has_server
 from segments.clusters.embedded.tables.broker_rows import broker_row
 from segments.domain.formats.recorded_change import recorded_change
 from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.realtime.first_starts import Watermark
 from segments.domain.realtime.realtime_plan import Changes
 from segments.domain.realtime.realtime_table import check_realtime, check_skips_nothing
 from segments.domain.realtime.streams import changed_streams
@@ -74,8 +75,8 @@ def _schema_of(ctx: Context, table: TableName) -> Schema:
         ) from error
 
 
-def create_table(ctx: Context, config: TableConfig) -> None:
-    """Create a table; partitions of a REALTIME one consume from then on.
+def create_table(ctx: Context, config: TableConfig, watermarks: Mapping[int, Watermark]) -> None:
+    """Create a table; partitions of a REALTIME one consume from then on, those with a watermark from there.
 
     Raises InvalidInput, StateConflict when it, or what is left of a dropped one, exists or there are fewer servers than
     replicas, Unavailable when a stream does not answer. Then nothing is left.
@@ -84,7 +85,7 @@ def create_table(ctx: Context, config: TableConfig) -> None:
     check_has_servers(ctx, config)
     table = config.table
     empty = new_ideal_state(table.typed, config.replication)
-    ideal, first = first_segments(ctx, config, empty) if table.type == REALTIME else (empty, Changes())
+    ideal, first = first_segments(ctx, config, empty, watermarks) if table.type == REALTIME else (empty, Changes())
     update_transaction(ctx.store, lambda: _birth(ctx, config, first.apply(ideal), first.created))
     if table.type == REALTIME:
         make_remaining_segments(ctx, table)
