@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from segments import wiring
+from segments.domain.formats.plural import counted
 from segments.errors import PinotAdminError
 from segments.models import Segment
 from segments.store.records.reingestions import read_job
@@ -40,5 +41,5 @@ def progress(segment: Segment) -> str:
         return str(error)
     if job is None:
         return ""
-    text = f"{job.state}: {job.rows:,} rows, at {job.at} of {job.end}, by {job.instance}"
+    text = f"{job.state}: {counted(job.rows, 'row')}, at {job.at} of {job.end}, by {job.instance}"
     return f"{text}. {job.error}" if job.error else text

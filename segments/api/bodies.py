@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from segments.api.base import json_body
 from segments.domain.access.token_scope import EVERYTHING
 from segments.domain.formats.json_model import Model, Whole, read_model
+from segments.domain.formats.plural import counted
 from segments.domain.push.push_model import RecordReader
 from segments.domain.upkeep.run_properties import OFFSETS, REPAIR_ORDERED, SEGMENT_LEVEL
 from segments.errors import PayloadTooLarge
@@ -264,7 +265,7 @@ def _check_entries(what: str, value: Any) -> None:
     most = MOST_LISTED if isinstance(value, list) else MOST_KEYS if isinstance(value, dict) else None
     if most is not None and len(value) > most:
         raise PayloadTooLarge(
-            f"{what} has {len(value):,} entries; one request takes {most:,}.", remedy="Send several requests."
+            f"{what} has {counted(len(value), 'item')}; one request takes {most:,}.", remedy="Send several requests."
         )
 
 

@@ -167,6 +167,12 @@ def count(value: int | None) -> SafeString:
     return format_html("{}", exact)
 
 
+@register.filter(name="counted")
+def counted_things(value: int | None, noun: str) -> SafeString:
+    """The number and the noun in the singular or plural: 1 row, 1,234 rows, 1.23 M rows."""
+    return format_html("{} {}{}", count(value), noun, "" if value == 1 else "s")
+
+
 @register.filter
 def signed(value: int | None) -> SafeString:
     """+1,234 or -1,234 (with a real minus sign), exact."""

@@ -14,17 +14,22 @@ from segments.domain.formats.plural import counted
 SEGMENTS = Path(__file__).resolve().parents[2] / "segments"
 #: A plural right behind a number; "of 3 segments" names a whole, whose number is known to be larger.
 _PLURAL = re.compile(
-    r" (segments|replicas|servers|brokers|tables|columns|files|messages|partitions|tasks|snapshots|records|entries) "
+    r" (segments|replicas|servers|brokers|tables|columns|files|messages|partitions|tasks|snapshots|records|entries"
+    r"|rows|pushes|sessions|steps|hours)(?![a-z-])"
 )
+#: Names of what may be one.
+_COUNTS = {"count", "shown", "rows", "messages", "deleted", "returning", "tables", "lost", "total", "times", "hours"}
 #: Words of Pinot's own answers, which its clients may read; and what reports bytes of a damaged file.
 _AS_PINOT = ("segments/api/segments/", "segments/services/realtime/sequence_deletion.py", "segments/segmentfile/")
 
 
 def _is_length(node: ast.expr) -> bool:
-    """``len(...)`` or a name that says it is a count."""
+    """``len(...)``, or a name, an attribute or a key that says it is a count."""
     if isinstance(node, ast.Call):
         return isinstance(node.func, ast.Name) and node.func.id == "len"
-    return isinstance(node, ast.Name) and node.id == "count"
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.slice, ast.Constant) and node.slice.value in _COUNTS
+    return (node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")) in _COUNTS
 
 
 def _wrong(text: str) -> Iterator[tuple[int, str]]:
@@ -36,7 +41,7 @@ def _wrong(text: str) -> Iterator[tuple[int, str]]:
         for at, part in enumerate(node.values, 1):
             found = _PLURAL.match(texts[at + 1])
             is_count = isinstance(part, ast.FormattedValue) and _is_length(part.value)
-            if is_count and found and not texts[at - 1].endswith((" of ", " of the ", "all ")):
+            if is_count and found and not texts[at - 1].endswith((" of ", " of the ", " of its ", "all ")):
                 yield part.lineno, f"{ast.unparse(part)}{found[0]}"
 
 

@@ -15,6 +15,7 @@ from rest_framework.response import Response
 
 from segments.api.base import ApiView, bool_param, int_param, text_param
 from segments.api.bodies import ReplayBody, read_body
+from segments.domain.formats.plural import counted
 from segments.domain.formats.whole_number import whole_number
 from segments.domain.set_aside import Report
 from segments.errors import InvalidInput
@@ -83,7 +84,7 @@ class SetAside(ApiView):
                 remedy="Name them by 'ids', 'partition' or 'contains', or add all=true.",
             )
         deleted = changes.delete_messages(self.ctx, realtime_table(table), which, actor=self.actor)
-        return Response({"status": f"Deleted {deleted} messages.", "deleted": deleted})
+        return Response({"status": f"Deleted {counted(deleted, 'message')}.", "deleted": deleted})
 
 
 class ExportSetAside(ApiView):

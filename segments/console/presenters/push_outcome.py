@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from segments.domain.formats.plural import counted
 from segments.domain.replacement.lineage import State
 from segments.errors import NotFound, PinotAdminError
 from segments.models import LineageEntry, Push, Table
@@ -42,7 +43,11 @@ def fate(context_of: Callable[[str], Context], push: Push) -> str:
     names = set(push.segments.values_list("name", flat=True)) or set(entry.segments_to if entry else ())
     shown = len(names.intersection(seen.lineage.visible(seen.ideal.maps)))
     if shown == len(names):
-        return "Queries see the new snapshot." if push.plan.get("replaces") else f"Queries see its {shown} segments."
+        return (
+            "Queries see the new snapshot."
+            if push.plan.get("replaces")
+            else f"Queries see its {counted(shown, 'segment')}."
+        )
     if shown:
         return (
             f"It was done; queries see {shown} of its {len(names)} segments, the others were replaced or removed since."

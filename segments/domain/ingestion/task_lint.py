@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from segments.domain.formats.plural import counted
 from segments.domain.ingestion.replaced_part import partition_problems
 from segments.domain.ingestion.task_config import (
     TASK_TYPE,
@@ -140,8 +141,8 @@ def _effective(task: IngestionTask, given: Mapping[str, str], ahead: ScheduleAhe
     found = [first, together]
     if task.consistent:
         found.append(
-            f"Files that fail are read again at the next trigger, {task.max_retries} times at most; then the session "
-            "begins again."
+            f"Files that fail are read again at the next trigger, {counted(task.max_retries, 'time')} at most; then "
+            "the session begins again."
             if task.max_retries
             else "A session of which a file fails is thrown away whole: consistentPushMaxRetries is 0."
         )

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
 
+from segments.domain.formats.plural import counted
 from segments.domain.ingestion.session import FileRecord, FileState, IngestionSession, Run
 from segments.domain.ingestion.task_config import TASK_TYPE
 
@@ -169,7 +170,7 @@ def subtask_progress(file: FileRecord) -> str:
     if state == _ERROR:
         line = f", line {file.line}" if file.line is not None else ""
         return f"Failed after {file.attempts} attempt{'' if file.attempts == 1 else 's'}{line}: {file.error}"
-    return f"{file.state.value}: {file.rows} rows, {file.bytes} bytes"
+    return f"{file.state.value}: {counted(file.rows or 0, 'row')}, {counted(file.bytes or 0, 'byte')}"
 
 
 def worker_of(run: TaskRun) -> str:

@@ -24,7 +24,7 @@ class SameName:
     rows_after: int | None = None
 
     def __str__(self) -> str:
-        now = "rows not known" if self.rows_before is None else f"{self.rows_before:,} rows now"
+        now = "rows not known" if self.rows_before is None else f"{counted(self.rows_before, 'row')} now"
         return f"'{self.segment}' ({now}{'' if self.rows_after is None else f', {self.rows_after:,} after'})"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Collection, Mapping, Sequence
 
+from segments.domain.formats.plural import counted
 from segments.domain.realtime.llc_name import LLCName, is_llc_name, parse_llc_name
 from segments.domain.segments.ideal_state import CONSUMING
 from segments.errors import StateConflict
@@ -27,7 +28,7 @@ def servers_of_partition(table: str, partition: int, replicas: int, instances: S
     count = len(instances)
     if count < replicas:
         raise StateConflict(
-            f"Table '{table}' wants {replicas} replicas, but its tenant has {count} servers.",
+            f"Table '{table}' wants {counted(replicas, 'replica')}, but its tenant has {counted(count, 'server')}.",
             remedy="Start more servers with the tenant's REALTIME tag, or lower segmentsConfig.replication.",
         )
     return [instances[(partition * replicas + r) % count] for r in range(replicas)]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
+from segments.domain.formats.plural import counted
 from segments.errors import InvalidInput
 
 #: Milliseconds without any progress after which a rebalance gives up, as Pinot's
@@ -51,7 +52,7 @@ class Options:
         """Raises InvalidInput for what cannot be kept with so many replicas, or is not offered at all."""
         if self.min_available is not None and self.min_available > replicas:
             raise InvalidInput(
-                f"'minAvailableReplicas' is {self.min_available}, but segments have {replicas} replicas.",
+                f"'minAvailableReplicas' is {self.min_available}, but segments have {counted(replicas, 'replica')}.",
                 remedy=f"Give a number from 0 to {replicas}, or leave it out: then all replicas stay available.",
             )
         if self.batch_per_server == 0 or self.batch_per_server < -1:

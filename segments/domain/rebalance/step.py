@@ -16,6 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from segments.domain.formats.plural import counted
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.rebalance.job import Flight, Job, Size, Status
 from segments.domain.rebalance.target import Row, moves, row_on, targets
@@ -199,4 +200,5 @@ def _stalled(job: Job) -> str:
 
 
 def _done(job: Job) -> str:
-    return f"{job.done.segments} segments were moved: {job.done.added} replicas loaded, {job.done.removed} removed."
+    moved = counted(job.done.segments, "segment", "was", "were")
+    return f"{moved} moved: {counted(job.done.added, 'replica')} loaded, {job.done.removed} removed."

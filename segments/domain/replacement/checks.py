@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final, Literal
 
+from segments.domain.formats.plural import counted
+
 #: Seconds that one check may take unless the document says otherwise.
 DEFAULT_TIMEOUT_MS: Final = 60_000
 _SHOWN: Final = 3
@@ -260,7 +262,7 @@ def evaluate(check: Check, found: Measured, now_ms: int) -> Outcome:
 def _row_count(check: RowCount, found: Measured) -> tuple[bool, str]:
     rows, low, high = found.rows or 0, *_row_bounds(check, found)
     before = "nothing is replaced" if found.previous_rows is None else f"{found.previous_rows} are replaced"
-    return (low is None or rows >= low) and (high is None or rows <= high), f"{rows} rows, {before}"
+    return (low is None or rows >= low) and (high is None or rows <= high), f"{counted(rows, 'row')}, {before}"
 
 
 def _row_bounds(check: RowCount, found: Measured) -> tuple[float | None, float | None]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from segments.domain.formats.plural import counted
 from segments.domain.replacement.lineage import Lineage, State
 from segments.domain.segments.ideal_state import ERROR, SERVING
 from segments.domain.tables.table_config import TableConfig
@@ -54,7 +55,7 @@ def diagnose(seen: Observation, config: TableConfig, now_ms: int) -> list[Found]
     copies = config.replication
     if len([i for i in seen.live if i.startswith("Server_")]) < copies:
         found.append(
-            Found("few-servers", "", "warning", f"The table wants {copies} copies, but fewer servers are alive.")
+            Found("few-servers", "", "warning", f"The table wants {counted(copies, 'server')}, but fewer are alive.")
         )
     return sorted(found, key=lambda f: (f.severity != "error", f.code, f.subject))
 

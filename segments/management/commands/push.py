@@ -14,6 +14,7 @@ import httpx
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from segments.domain.formats.plural import counted
 from segments.errors import PinotAdminError
 
 _POLL_S = 0.1
@@ -61,7 +62,7 @@ class Command(BaseCommand):
             given = text, options["reason"], options["override_checks"], options["overwrite"]
             read_state = remote.start(*given) if remote else _start_here(*given)
             push = read_state()
-            self.stdout.write(f"Push {push['id']} of {push['tableName']}: {push['filesTotal']} files.")
+            self.stdout.write(f"Push {push['id']} of {push['tableName']}: {counted(push['filesTotal'], 'file')}.")
             if options["wait"] and (push := follow(read_state, self.stdout.write))["state"] != "DONE":
                 raise CommandError(f"The push is {push['state']}: {push['error']}")
         except (PinotAdminError, httpx.HTTPError) as error:
@@ -147,7 +148,7 @@ def progress_line(push: dict[str, Any], seconds: float) -> str:
     figures = (
         f"{push['filesDone']}/{push['filesTotal']} files, {push['segmentsBuilt']}/{push['segmentsTotal']} "
         "segments built, "
-        f"{push['segmentsUploaded']} registered, {push['rows']:,} rows, {push['bytes']:,} bytes"
+        f"{push['segmentsUploaded']} registered, {counted(push['rows'], 'row')}, {counted(push['bytes'], 'byte')}"
     )
     if push["state"] == "DONE":
         return f"  done after {seconds:.1f} s: {figures}"

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from segments.domain.formats.plural import counted
+
 #: Characters that are kept of a run's log: its last ones.
 LONGEST: Final = 32_000
 _LONGEST_LINE: Final = 500
@@ -52,6 +54,6 @@ def news(
 def _file_line(uri: str, file: tuple[Any, ...]) -> str:
     _, _, state, _, rows, _, _, error, line = file
     if state == "BUILT":
-        return f"{uri}: built, {rows:,} rows"
+        return f"{uri}: built, {counted(rows or 0, 'row')}"
     where = f", line {line}" if line is not None else ""
     return f"{uri}: {_WORDS[state]}{where}{f': {error}' if error else ''}"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from segments.domain.formats.plural import counted
 from segments.domain.jobs.workers.state import PoolState
 from segments.domain.realtime.pause import RESOURCE_UTILIZATION_LIMIT_EXCEEDED, STORAGE_QUOTA_EXCEEDED
 from segments.domain.upkeep.findings import Found
@@ -105,7 +106,10 @@ def _add_pauses(found: dict[_Where, list[Found]], now: datetime, after: timedelt
             continue
         hours = (now - since) / timedelta(hours=1)
         planned = "" if table.pause.get("resumeAtMs") else " No end is planned."
-        message = f"{table.name} has been paused for {hours:.0f} hours, since {since:%Y-%m-%d %H:%M} UTC.{planned}"
+        message = (
+            f"{table.name} has been paused for {counted(round(hours), 'hour')}, since {since:%Y-%m-%d %H:%M} UTC."
+            f"{planned}"
+        )
         found[table.cluster.name, table.name].append(Found(PAUSED_LONG, "", "warning", message))
 
 
@@ -135,5 +139,9 @@ def _of_tasks(board: WorkerStatus, now_ms: int) -> list[Found]:
     ]
     for task, times, error in board.read_failing():
         if times >= _FAILURES:
-            found.append(Found(TASK_FAILED, task, "error", f"Task {task} failed {times} times in a row, last: {error}"))
+            found.append(
+                Found(
+                    TASK_FAILED, task, "error", f"Task {task} failed {counted(times, 'time')} in a row, last: {error}"
+                )
+            )
     return found

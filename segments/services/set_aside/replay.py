@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from django.db import transaction
 
+from segments.domain.formats.plural import counted
 from segments.domain.realtime.commit.fields import STATUS
 from segments.errors import InvalidInput, PinotAdminError, StateConflict
 from segments.models import SetAsideMessage, SetAsideReplay
@@ -103,7 +104,8 @@ def carry_on(ctx: Context, table: TableName) -> list[str]:
                 continue
             rows = replay.rows
         sentences.append(
-            f"The replay {replay.pk} of set-aside messages was finished: {rows} rows in segment {replay.segment}."
+            f"The replay {replay.pk} of set-aside messages was finished: {counted(rows, 'row')} in segment "
+            f"{replay.segment}."
         )
     return sentences
 

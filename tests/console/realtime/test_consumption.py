@@ -223,12 +223,12 @@ def test_while_a_table_is_paused_its_page_counts_what_waits_in_the_stream(
     world.now = int(timezone.now().timestamp() * 1000)
     sampling.run(world.ctx, TABLE)
     assert {s.partition: s.messages for s in LagSample.objects.all()} == {0: 1500, 1: 0}
-    assert "1,500 messages wait" in operator.get(PAGE).content.decode()
+    assert "1,500 messages unread" in operator.get(PAGE).content.decode()
     world.now += 60_000
     world.streams.topics["a"] = {0: [0, 2510], 1: [0, 10]}
     sampling.run(world.ctx, TABLE)
     text = operator.get(PAGE).content.decode()
-    assert "2,500 messages wait" in text
+    assert "2,500 messages unread" in text
     assert "peak 2,500" in text  # also after the pause
 
 

@@ -138,7 +138,7 @@ def _reingest(ctx: Context, table: TableName, segment: str) -> Fix:
         lost = seen.missing and f"The stream has lost its rows from {seen.missing[0]} to {seen.missing[1]}: reingest it"
         why = seen.problem or (f"{lost} on its own page, where the loss is accepted." if lost else "")
         return Fix(does, why_not=why or "It is being read again already.")
-    count = "" if seen.messages is None else f", {seen.messages:,} messages"
+    count = "" if seen.messages is None else f", {counted(seen.messages, 'message')}"
     writes = (
         f"Creates {paths.reingestion(table.typed, segment)}: offsets {seen.start} to {seen.end}{count}.",
         f"Afterwards changes {paths.segment(table.typed, segment)}: segment.realtime.status COMMITTING -> DONE, with "

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from segments.domain.formats.plural import counted
 from segments.domain.realtime.reingestion.job import Job, State
 from segments.errors import PinotAdminError
 from segments.names import TableName
@@ -25,7 +26,7 @@ def reingest_lost(ctx: Context, table: TableName, segment: str) -> tuple[str, st
     """
     job = read_job(ctx.store, table.typed, segment)
     if job is not None and is_under_way(ctx, job):
-        return "", f"It is being reingested by {job.instance}: {job.rows:,} rows, at {job.at} of {job.end}."
+        return "", f"It is being reingested by {job.instance}: {counted(job.rows, 'row')}, at {job.at} of {job.end}."
     why = _left_to_a_person(job, ctx.clock()) if job is not None else ""
     if why:
         return "", why

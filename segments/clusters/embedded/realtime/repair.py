@@ -17,6 +17,7 @@ from segments.clusters.embedded.realtime.pause import keep_paused
 from segments.clusters.embedded.realtime.replica_resets import reset_bad_replicas
 from segments.clusters.embedded.realtime.resource_pressure import relieve
 from segments.clusters.embedded.segments import deep_store_upload
+from segments.domain.formats.plural import counted
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.llc_name import partition_of
 from segments.domain.realtime.pause import PauseState, consuming_segments, is_disabled, pause_of
@@ -243,8 +244,8 @@ def _not_moving(ctx: Context, table: TableName, ideal: ZNRecord) -> list[Found]:
             str(s.partition),
             "error",
             f"Partition {s.partition} is at offset {s.offset} for {lag.STILL_FOR.seconds // 60} minutes although "
-            f"{s.messages:,} messages or more wait. The tab Consumption says why its servers wait; else reset its "
-            "segment.",
+            f"at least {counted(s.messages, 'message', 'waits', 'wait')}. The tab Consumption says why its servers "
+            "wait; else reset its segment.",
         )
         for s in lag.standing_still(ctx, table)
         if s.partition in consumed

@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from segments.clusters.pinot.connections.cluster_context import connection_of, zookeeper_of
+from segments.domain.formats.plural import counted
 from segments.domain.pinot.version import parse_version
 from segments.errors import PinotAdminError
 from segments.gateways.pinot import Connection, HttpPinotController, PinotController, PinotRefused
@@ -147,7 +148,9 @@ def _ask_zookeeper(row: Cluster, data_dir: Path, controller: PinotController | N
         )
         return
     doubt = "" if is_same else " Whether it is the controller's could not be compared."
-    seen.steps.append(CheckStep("zookeeper", True, f"Holds the cluster '{named}' with {tables} tables.{doubt}"))
+    seen.steps.append(
+        CheckStep("zookeeper", True, f"Holds the cluster '{named}' with {counted(tables, 'table')}.{doubt}")
+    )
 
 
 def _is_same(controller: PinotController, store: Store, named: str) -> bool | None:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from segments.domain.formats.plural import counted
 from segments.domain.replacement import rollback
 from segments.domain.replacement.lineage import LIVE, Entry, State
 from segments.domain.replacement.rollback import RollbackPlan
@@ -174,7 +175,8 @@ def resume_all(ctx: Context) -> list[str]:
         except PinotAdminError as error:
             log.warning("The rollback of %s could not be carried on: %s", typed, error)
             sentences.append(
-                f"The rollback of {typed} to before entry {job.target} stopped after {len(job.done)} steps: {error}"
+                f"The rollback of {typed} to before entry {job.target} stopped after "
+                f"{counted(len(job.done), 'step')}: {error}"
             )
     return sentences
 

@@ -10,6 +10,7 @@ from django import forms
 from django.template.defaultfilters import filesizeformat
 
 from segments.console.operation import Operation, Outcome, Target, back_to
+from segments.domain.formats.plural import counted
 from segments.domain.ingestion.session import IngestionSession
 from segments.errors import PinotAdminError
 from segments.services.core.context import Actor
@@ -58,7 +59,10 @@ def _sentences(found: Preview) -> list[str]:
         return files
     stay = sum(split.stay for split in found.splits)
     kept = f", of which {stay:,} stay in segments of their own" if found.splits else ""
-    return [*files, f"The segments that it replaces have {found.rows:,} rows{kept}, in {filesizeformat(found.bytes)}."]
+    return [
+        *files,
+        f"The segments that it replaces have {counted(found.rows, 'row')}{kept}, in {filesizeformat(found.bytes)}.",
+    ]
 
 
 def _lists(found: Preview) -> Sequence[tuple[str, Sequence[str]]]:
@@ -127,7 +131,10 @@ def _cancel(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
 def _to_clear(target: Target, plain: Operation) -> Operation:
     """Which sessions go."""
     kept = sessions.history(target.ctx, target.name)
-    goes = [f"{session.id}: {session.end_reason or session.state}, {session.counts.total} files" for session in kept]
+    goes = [
+        f"{session.id}: {session.end_reason or session.state}, {counted(session.counts.total, 'file')}"
+        for session in kept
+    ]
     return replace(
         plain,
         lists=[("Sessions that are removed", goes)],

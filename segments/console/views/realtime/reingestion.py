@@ -11,6 +11,7 @@ from django import forms
 
 from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.views.realtime.realtime_table import realtime_table
+from segments.domain.formats.plural import counted
 from segments.domain.pinot.version import REINGESTION
 from segments.domain.realtime.reingestion.job import Job
 from segments.errors import NotFound, StateConflict
@@ -77,7 +78,7 @@ def _to_reingest(target: Target, plain: Operation) -> Operation:
         shown = preview(target.ctx, target.name, names)
     except NotFound as error:
         return replace(plain, why_not=str(error))
-    title = f"Reingest {names[0]}" if len(names) == 1 else f"Reingest {len(names)} segments"
+    title = f"Reingest {names[0] if len(names) == 1 else counted(len(names), 'segment')}"
     lost = [one for one in shown if one.missing and not one.problem]
     startable = [one for one in shown if one.can_start]
     return replace(

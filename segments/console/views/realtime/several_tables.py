@@ -14,6 +14,7 @@ from segments.console.access import OPERATE, actor_of, may
 from segments.console.cluster_address import cluster_of
 from segments.console.operation import Operation, Outcome, Target
 from segments.console.views.realtime.consumption import COMMIT, PAUSE_IT, RESUME, STARTS
+from segments.domain.formats.plural import counted
 from segments.domain.realtime.force_commit import BatchSettings
 from segments.errors import Forbidden, InvalidInput, PinotAdminError
 from segments.models import Table
@@ -72,7 +73,7 @@ def _shown(target: Target, plain: Operation) -> Operation:
     why_not = "" if any(t.type == REALTIME for t in tables) else "Only REALTIME tables consume a stream."
     return replace(
         plain,
-        title=f"{plain.title} {tables[0].name if len(tables) == 1 else f'{len(tables)} tables'}",
+        title=f"{plain.title} {tables[0].name if len(tables) == 1 else counted(len(tables), 'table')}",
         hold={"t": [t.name for t in tables]},
         lists=[
             ("Tables", [t.name for t in allowed]),

@@ -21,6 +21,7 @@ from segments.console.presenters.checks import entry_report
 from segments.console.presenters.tables import schema_columns
 from segments.console.views.replacement.undo.rollback import still_possible
 from segments.console.views.tables.tables import head
+from segments.domain.formats.plural import counted
 from segments.domain.replacement.end_job import EndJob, JobState
 from segments.domain.replacement.lineage import Entry, State
 from segments.errors import InvalidInput, NotFound
@@ -187,7 +188,10 @@ def _snapshots(table: Table, *chosen: str) -> list[tuple[str, str]]:
     history = Snapshot.objects.filter(cluster=table.cluster_id, table_name=table.name).only("number", "at", "rows")[
         :100
     ]
-    found += [(str(s.number), f"{s.at:%Y-%m-%d %H:%M:%S} snapshot {s.number}: {s.rows:,} rows") for s in history[:100]]
+    found += [
+        (str(s.number), f"{s.at:%Y-%m-%d %H:%M:%S} snapshot {s.number}: {counted(s.rows, 'row')}")
+        for s in history[:100]
+    ]
     for row in rows:
         at = f"{datetime.fromtimestamp(row.timestamp_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}"
         found += [(row.entry_id, f"{at} {row.state}: the table with this replacement")]

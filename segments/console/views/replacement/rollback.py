@@ -17,6 +17,7 @@ from segments.console.cluster_address import ctx_of
 from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.presenters import rollback as presenter
 from segments.console.views.replacement.undo.rollback import of_rollback
+from segments.domain.formats.plural import counted
 from segments.domain.replacement.lineage import State
 from segments.domain.replacement.stepwise_rollback import StepwiseRollback
 from segments.errors import NotFound, PinotAdminError
@@ -141,12 +142,13 @@ def _several(target: Target, plain: Operation) -> Operation:
 def _steps_explained(preview: RollbackPreview) -> list[str]:
     steps, deleted = len(preview.steps), len(preview.deleted_segments)
     kept = len(preview.kept_segments)
-    one_by_one = [f"{steps} replacements are taken back, newest first; {deleted} segments of them are deleted."]
+    gone = f"{counted(deleted, 'segment', 'of them is', 'of them are')} deleted"
+    one_by_one = [f"{steps} replacements are taken back, newest first; {gone}."]
     at_once = [
         f"{steps} replacements are taken back, newest first, in one switch: no query sees a snapshot between.",
-        f"{deleted} segments of them are deleted afterwards.",
+        f"{gone} afterwards.",
     ]
-    pinned = [f"{kept} hidden segments stay because they are pinned."] if kept else []
+    pinned = [counted(kept, "hidden segment", "stays, pinned.", "stay, pinned.")] if kept else []
     return [*(one_by_one if preview.notes else at_once), *pinned]
 
 

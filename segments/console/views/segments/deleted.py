@@ -93,7 +93,7 @@ def _leaving(target: Target, possible: list[str], names: list[str], lonely: Sequ
     ]
     return [
         f"{len(possible)} of {len(names)} selected segments leave {target.table.name}; queries stop seeing their "
-        f"{rows:,} rows.",
+        f"{counted(rows, 'row')}.",
         _notice(target.ctx, target.table),
         *copied[:1],
     ]

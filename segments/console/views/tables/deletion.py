@@ -61,7 +61,8 @@ def _going(target: Target) -> list[str]:
     table = target.table
     snapshots = Snapshot.objects.filter(cluster=table.cluster, table_name=table.name).count()
     found = [
-        f"{counted(table.segments_total, 'segment')} with {table.bytes_total:,} bytes leave the cluster; queries stop "
+        f"{counted(table.segments_total, 'segment', 'leaves', 'leave')} the cluster, with "
+        f"{counted(table.bytes_total, 'byte')}; queries stop "
         f"seeing {counted(table.rows_visible, 'row')}, and then the table.",
     ]
     tasks = (table.config.get("task") or {}).get("taskTypeConfigsMap") or {}

@@ -113,10 +113,8 @@ class Selects:
         _only(node, _SET)
         left, right = (self.query(node.args[p]) for p in ("this", "expression"))
         if len(left.select) != len(right.select):
-            raise QueryRejected(
-                f"The sides of {_WORDS[type(node)]} have {len(left.select)} and {len(right.select)} columns.",
-                error_code=SQL_PARSING,
-            )
+            columns = f"{len(left.select)} and {counted(len(right.select), 'column')}"
+            raise QueryRejected(f"The sides of {_WORDS[type(node)]} have {columns}.", error_code=SQL_PARSING)
         kinds = [_common(a, b, i) for i, (a, b) in enumerate(zip(left.select, right.select, strict=True))]
         sides = [_converted(side, kinds) for side in (left, right)]
         word = _WORDS[type(node)] + ("" if node.args.get("distinct") else " ALL")

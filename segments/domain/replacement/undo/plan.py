@@ -120,7 +120,7 @@ def strangers_blocker(plan: UndoPlan, strangers: Sequence[str], rows: int) -> St
     """
     more = f" and {len(strangers) - 1} more" if len(strangers) > 1 else ""
     return StateConflict(
-        f"Segment '{strangers[0]}'{more} with {rows} rows came after the rollback of entry '{plan.target}': "
+        f"Segment '{strangers[0]}'{more} with {counted(rows, 'row')} came after the rollback of entry '{plan.target}': "
         "undone, queries would see them"
         f" next to {counted(len(plan.back), 'segment')} that undoing brings back.",
         remedy="If they are other data, give force=true; if they are the same data, there is nothing to undo.",

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
+from segments.domain.formats.plural import counted
 from segments.domain.replacement.check_document import CHECKS, checks_of
 from segments.domain.replacement.checks import Check as TableCheck
 from segments.domain.replacement.checks import (
@@ -228,9 +229,9 @@ def _count(ctx: Context, table: TableName, segments: Sequence[str], declared: in
     nodes = ctx.store.get_many([paths.segment(table.typed, s) for s in segments])
     rows = sum(from_record(n.record).total_docs or 0 for n in nodes if n and n.record)
     files = {s: _crc(n) for s, n in zip(segments, nodes, strict=True)}
-    allowed = f"{declared} rows, as declared at the start"
+    allowed = f"{counted(declared, 'row')}, as declared at the start"
     return [
-        Outcome(_DECLARED, _DECLARED, Level.BLOCK, False, f"{rows} rows", allowed)
+        Outcome(_DECLARED, _DECLARED, Level.BLOCK, False, counted(rows, "row"), allowed)
     ] if rows != declared else [], files
 
 

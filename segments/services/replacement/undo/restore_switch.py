@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from segments.domain.formats.plural import counted
 from segments.domain.replacement.lineage import Entry, State
 from segments.domain.replacement.undo.kept_entries import known_entries
 from segments.domain.replacement.undo.plan import begin
@@ -107,7 +108,7 @@ def _stand_ins(ctx: Context, seen: Observed, back: Sequence[str], visible: Seque
     if visible and not found:
         rows = sum(m.total_docs or 0 for m in read_records(ctx, seen.table, visible).values())
         raise StateConflict(
-            f"No replacement says which of the {len(visible)} segments with {rows:,} rows that queries see "
+            f"No replacement says which of the {len(visible)} segments with {counted(rows, 'row')} that queries see "
             f"stand for '{back[0]}'.",
             remedy="Restore it without switch=true, or start a replacement that names "
             "what goes and push the data again.",

@@ -10,6 +10,7 @@ from typing import Any, Final
 from segments.console.access import ADMINISTER
 from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.presenters import rollback as presenter
+from segments.domain.formats.plural import counted
 from segments.errors import PinotAdminError
 from segments.services.core.context import Actor
 from segments.services.replacement.undo.restore_switch import preview_switch, restore_switch
@@ -28,7 +29,8 @@ def as_switch(target: Target, segments: Sequence[str]) -> Operation | None:
         explain=[
             "A replacement removed these segments: next to what stands for them now, queries would see old and "
             "new rows together.",
-            f"So they come back hidden, and then queries switch: {returning} segments come back, {hidden} are hidden, "
+            "So they come back hidden, and then queries switch: "
+            f"{counted(returning, 'segment', 'comes', 'come')} back, {counted(hidden, 'segment', 'is', 'are')} hidden, "
             "in one step.",
             "It is a replacement of its own: it can be rolled back like any other.",
         ],
