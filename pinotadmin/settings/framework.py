@@ -145,11 +145,16 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = pools.PASSES.queue
 #: By name, since it needs the models; limits are set where tasks are made (segments/tasks.py).
 CELERY_TASK_ROUTES = "segments.services.upkeep.periodic_passes:route"
-#: Seconds; a lost worker's tasks are given back after the first, checked every second.
+#: Intervals in seconds; a lost worker's tasks are given back after the first, checked every second.
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 3600,
     "unacked_restore_interval": 5,
     "unacked_restore_throttle": 1,
+    # Who hands a task over tries twice: by default a page would wait six seconds for a Redis that refuses at once.
+    "max_retries": 1,
+    "interval_start": 0,
+    "interval_step": 0.2,
+    "interval_max": 0.2,
 }
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 DJANGO_CELERY_BEAT_TZ_AWARE = True

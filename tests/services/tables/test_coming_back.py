@@ -20,8 +20,9 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> ServingWorld:
-    """Table ``t``: segment a was replaced by b and c."""
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ServingWorld:
+    """Table ``t``: segment a was replaced by b and c. No server is there to let go of its segments."""
+    monkeypatch.setattr("segments.clusters.embedded.tables.removal._LET_GO_S", 0.0)
     world = ServingWorld(tmp_path / "store")
     columns = [{"name": "id", "dataType": "INT"}]
     schemas.create_schema(world.ctx, {"schemaName": "t", "dimensionFieldSpecs": columns}, override=False, actor=ANN)
