@@ -206,7 +206,7 @@ def test_a_check_compares_zookeeper_with_what_the_controller_reads(
     given_zookeeper(monkeypatch, pinot.store.another_client())
     found = clusters.check_cluster("prod")
     assert found.is_ok
-    assert found.steps[-1].message == "Holds the cluster 'PinotCluster' with 1 tables."
+    assert found.steps[-1].message == "Holds the cluster 'PinotCluster' with 1 table."
     other = MemoryStore()
     other.put_raw("/X", b"")
     other.put_raw(f"{paths.CLUSTER_CONFIGS}/{pinot.cluster}", encode(ZNRecord(pinot.cluster)))

@@ -158,7 +158,7 @@ def test_a_replay_whose_answer_was_lost_after_the_upload_makes_no_row_twice(
     with pytest.raises(OutcomeUnknown):
         replay.replay_messages(world.ctx, TABLE, ALL, actor=ANN)
     _age(world)
-    assert "1 rows in segment" in replay.carry_on(world.ctx, TABLE)[0]
+    assert "1 row in segment" in replay.carry_on(world.ctx, TABLE)[0]
     assert (len(calls), len(replayed_segments(world)), SetAsideReplay.objects.get().rows) == (1, 1, 1)
 
 

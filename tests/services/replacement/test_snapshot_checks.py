@@ -253,7 +253,7 @@ def test_a_file_that_comes_in_between_check_and_switch_is_checked_too(world: Wor
     require(ctx, {"kind": "rowCount", "min": 5})
     entry = open_entry(world, ctx, rows=5)
     sneaking: Any = Sneaking(world, 1)
-    with pytest.raises(snapshot_checks.ChecksFailed, match="measured 1 rows"):
+    with pytest.raises(snapshot_checks.ChecksFailed, match="measured 1 row"):
         end_replace(Context(**{**ctx.__dict__, "store": sneaking}), T, entry, actor=ANN)
     assert (sneaking.left, state(ctx, entry)) == (0, "IN_PROGRESS")
 
