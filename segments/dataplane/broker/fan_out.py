@@ -23,6 +23,8 @@ from segments.gateways.servers import QueryReply, Servers
 log = logging.getLogger(__name__)
 
 _PROBE_S: Final = 2.0
+#: Seconds in which a server that was down must say that it lives, to be asked for rows that another one lacks.
+_IS_BACK_S: Final = 0.5
 #: All parts of one query may have so many times the bytes that its answer may: what is merged is smaller than its
 #: parts.
 _PARTS: Final = 4
@@ -61,7 +63,7 @@ def _room() -> AnswerBudget:
 class _Open:
     """Segments still to be had, and which servers cannot give them. Those of ``least`` are read where
     ``choose`` says. ``behind``: servers that have fewer rows of a segment than earlier queries saw; where nobody has
-    more, the query ``settles`` for theirs.
+    more, the query ``settles`` for theirs. ``is_back``: {server that was down: does it live?}.
     """
 
     least: Least
@@ -75,6 +77,7 @@ class _Open:
     is_patient: bool = False
     behind: dict[str, list[ServerRef]] = field(default_factory=lambda: defaultdict(list))
     settles: set[str] = field(default_factory=set)
+    is_back: dict[str, bool] = field(default_factory=dict)
 
     def has_others(self, segment: str, server: ServerRef) -> bool:
         """May a server other than this one have it, as far as this query knows?"""
@@ -129,6 +132,8 @@ class FanOut:
         up = {s: self._is_up(s) for s in {s for name in segments for s in still.replicas[name]}}
         for number, name in enumerate(segments):
             choice = [s for s in still.replicas[name] if s.instance not in still.tried[name]]
+            if still.behind[name]:  # a silent server is not waited for while another one has fewer rows
+                choice = [s for s in choice if up[s] or self._is_back(s, still)]
             if not choice and name not in still.settles and still.behind[name]:
                 still.settles.add(name)
                 choice = still.behind[name]
@@ -154,6 +159,11 @@ class FanOut:
         if self._health.take_probe(server):
             self._pool.submit(self._probe, server)
         return self._health.is_up(server)
+
+    def _is_back(self, server: ServerRef, still: _Open) -> bool:
+        if server.instance not in still.is_back:
+            still.is_back[server.instance] = self._servers.is_alive(server.url, _IS_BACK_S)
+        return still.is_back[server.instance]
 
     def _probe(self, server: ServerRef) -> None:
         if self._servers.is_alive(server.url, _PROBE_S):

@@ -14,6 +14,7 @@ from segments.domain.realtime.completion import Kind
 from segments.domain.realtime.streams.stream_config import StreamConfig
 from segments.domain.realtime.streams.stream_offset import Offset
 from segments.gateways.controller_protocol import Answer, Report
+from segments.gateways.servers import HttpServers
 from segments.gateways.streams.base import Batch
 from segments.gateways.streams.memory import MemoryConsumer, MemoryStream
 from segments.names import TableName
@@ -108,6 +109,18 @@ def test_rows_seen_behind_a_commit_stay_while_the_table_is_paused_though_another
     assert rows_of(broker, SEEN) == [[350, 350]]
     world.exact(1)
     world.chain_is_whole()
+
+
+@pytest.mark.django_db
+def test_a_replica_that_does_not_answer_is_not_waited_for_though_it_had_more(
+    world: ConsumingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = paused_behind_a_commit(world)
+    busy(broker, world, 1)
+    monkeypatch.setattr(HttpServers, "is_alive", lambda *_: False)
+    asked = world.servers[1].runner.queries
+    assert rows_of(broker, SEEN) == [[100, 100]]
+    assert world.servers[1].runner.queries == asked
 
 
 @pytest.mark.django_db
