@@ -48,9 +48,7 @@ def unexplained(path: Path) -> list[int]:
     """First lines of runs of imports inside functions that have no comment in them or right above."""
     lines = path.read_text().splitlines()
     return [
-        run[0].lineno
-        for run in _runs(ast.parse(path.read_text()))
-        if "#" not in "".join(lines[run[0].lineno - 2 : run[-1].end_lineno])
+        run[0].lineno for run in _runs(tree(path)) if "#" not in "".join(lines[run[0].lineno - 2 : run[-1].end_lineno])
     ]
 
 

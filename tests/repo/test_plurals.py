@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from segments.domain.formats.plural import counted
+from tests.repo.test_house_rules import tree
 
 SEGMENTS = Path(__file__).resolve().parents[2] / "segments"
 #: A plural right behind a number; "of 3 segments" names a whole, whose number is known to be larger.
@@ -32,9 +33,9 @@ def _is_length(node: ast.expr) -> bool:
     return (node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")) in _COUNTS
 
 
-def _wrong(text: str) -> Iterator[tuple[int, str]]:
+def _wrong(top: ast.Module) -> Iterator[tuple[int, str]]:
     """(line, words) of f-strings that put a plural behind a number which may be one."""
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(top):
         if not isinstance(node, ast.JoinedStr):
             continue
         texts = ["", *(str(p.value) if isinstance(p, ast.Constant) else "" for p in node.values), ""]
@@ -55,7 +56,7 @@ def _files() -> list[Path]:
 
 def test_numbers_of_things_know_the_singular() -> None:
     wrong = [f"{path.relative_to(SEGMENTS.parent)}:{line}: {words}" for path in _files() for line, words in
-             _wrong(path.read_text())]  # fmt: skip
+             _wrong(tree(path))]  # fmt: skip
     assert wrong == [], "use segments.domain.formats.plural.counted"
 
 
@@ -63,7 +64,7 @@ def test_numbers_of_things_know_the_singular() -> None:
     ("text", "count"), [('f"{len(x)} segments left"', 1), ('f"all of {len(x)} files"', 0), ('f"{count} files "', 1)]
 )
 def test_a_plural_behind_a_number_is_found(text: str, count: int) -> None:
-    assert len(list(_wrong(text.replace("left", "are left")))) == count
+    assert len(list(_wrong(ast.parse(text.replace("left", "are left"))))) == count
 
 
 def test_one_thing_is_singular_and_its_verb_goes_with_it() -> None:
