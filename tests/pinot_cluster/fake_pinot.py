@@ -128,6 +128,7 @@ class PinotRest(FakeRebalance, FakeReads):
         return _opaque(request)
 
     def _change(self, request: httpx.Request, path: str) -> httpx.Response:
+        self.world.now += 1  # no two changes of a Pinot happen in the same millisecond
         for pattern, handler in (
             (r"/segments/([^/]+)/startReplaceSegments", self._start),
             (r"/segments/([^/]+)/endReplaceSegments", self._end),

@@ -119,8 +119,9 @@ def test_an_old_version_has_no_field_for_the_reason_so_it_is_ours(old: PinotClus
 def test_the_status_of_an_old_version_has_what_newer_ones_report(old: PinotCluster) -> None:
     never = pinot_realtime.pause_status(old.ctx, TABLE)
     assert (never["reasonCode"], never["comment"], never["timestamp"]) == ("ADMINISTRATIVE", "Table is unpaused.", "")
+    before = old.inside.now
     paused = consumption.pause_table(old.ctx, TABLE, comment=None, actor=Actor("ann"))
-    assert (paused["comment"], paused["timestamp"]) == ("Table is paused.", time_text(old.inside.now))
+    assert (paused["comment"], paused["timestamp"]) == ("Table is paused.", time_text(before))
     assert never["consumingSegments"] == inside(old).consuming
 
 
@@ -150,13 +151,14 @@ def test_a_pause_that_pinot_refuses_leaves_what_was_on_record(pinot: PinotCluste
         consumption.pause_table(pinot.ctx, TABLE, comment="x", actor=ANN)
     assert pinot_realtime.read_pause(pinot.ctx, TABLE) is None
     del pinot.rest.refused[path]
-    consumption.pause_table(pinot.ctx, TABLE, comment="first", resume_at_ms=pinot.inside.now + MINUTE, actor=ANN)
+    until = pinot.inside.now + MINUTE
+    consumption.pause_table(pinot.ctx, TABLE, comment="first", resume_at_ms=until, actor=ANN)
     pinot.rest.refused[path] = denied
     with pytest.raises(Forbidden):
         consumption.pause_table(pinot.ctx, TABLE, comment="second", actor=ANN)
     kept = pinot_realtime.read_pause(pinot.ctx, TABLE)
     assert kept is not None
-    assert (kept.comment, kept.resume_at_ms) == ("first", pinot.inside.now + MINUTE)
+    assert (kept.comment, kept.resume_at_ms) == ("first", until)
 
 
 def test_a_pause_that_no_server_hears_of_is_set_and_a_force_commit_that_none_hears_of_is_reported_at_once(
