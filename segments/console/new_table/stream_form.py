@@ -32,12 +32,12 @@ class StreamForm(PlainForm):
     topic = forms.CharField(label="Topic", max_length=250, widget=forms.TextInput(attrs=EXACT))
     address = forms.CharField(
         label="Address", required=False, max_length=2000, widget=forms.TextInput(attrs=EXACT),
-        help_text="Of Kafka host:port, several with commas; of Redis redis://host:port/0. Empty: the one that this "
+        help_text="Kafka: host:port, several separated by commas. Redis: redis://host:port/0. Empty: the one that this "
         "installation is set up with.",
     )  # fmt: skip
     partitions = forms.IntegerField(
         label="Partitions", required=False, min_value=1, max_value=10_000,
-        help_text="Of Redis only: messages of partition 0 are in the Redis stream TOPIC-0, and so on. Empty: 1.",
+        help_text="Redis only: the messages of partition 0 are in the Redis stream TOPIC-0, and so on. Empty: 1.",
     )  # fmt: skip
     format = forms.ChoiceField(
         label="Format of the messages",
@@ -51,8 +51,8 @@ class StreamForm(PlainForm):
     detail = forms.CharField(
         label="What the format needs", required=False, max_length=_LONGEST,
         widget=forms.Textarea(attrs={"rows": 2, "class": "code", **EXACT}),
-        help_text="Of CSV the names of the columns, with commas; of Avro its schema as JSON, or the address of the "
-        "registry. Of JSON nothing.",
+        help_text="CSV: the names of the columns, separated by commas. Avro: its schema as JSON, or the address of the "
+        "schema registry. JSON: nothing.",
     )  # fmt: skip
     more = forms.CharField(
         label="More settings of the client", required=False, max_length=_LONGEST,

@@ -99,7 +99,7 @@ def _create(request: HttpRequest, draft: Draft, form: StreamTableForm) -> HttpRe
     except PinotAdminError as error:
         form.refuse(error, "name" if error.status == HTTPStatus.CONFLICT else None)
         return _design_page(request, draft, form, shown_status(request, error))
-    messages.success(request, f"Table {table.raw} is created: it consumes topic {draft.inferred.file} from now on.")
+    messages.success(request, f"Table {table.raw} is created and consumes topic {draft.inferred.file}.")
     if not wait_for_table(ctx.cluster, table.typed):
         return redirect("console:tables")
     return redirect("console:stream", table.typed)
