@@ -58,6 +58,7 @@ from segments.store.on_zookeeper.chroot import ensure_chroot
 from segments.store.on_zookeeper.client import ZooKeeperStore
 from segments.store.on_zookeeper.login import ZooKeeperLogin, parse_login
 from segments.store.records.cluster_setup import ensure_cluster
+from segments.store.records.shared_secrets import agree_on_secrets
 
 T = TypeVar("T")
 
@@ -100,6 +101,7 @@ def store() -> Store:
         )
         opened.close_to_strangers()
         ensure_cluster(opened, settings.CLUSTER_NAME)
+        agree_on_secrets(opened, settings.SHARED_SECRETS)
         return opened
 
     return _once("store", build)
@@ -301,10 +303,7 @@ def check_secrets() -> None:
     """InvalidInput for a shared secret that was given and is too weak; called by processes that others reach, when they
     start.
     """
-    for name, secret in (
-        ("PINOTADMIN_CLUSTER_SECRET", settings.CLUSTER_SECRET),
-        ("PINOTADMIN_SECRET_KEY", settings.SECRET_KEY),
-    ):
+    for name, secret in settings.SHARED_SECRETS.items():
         if secret:
             check_shared_secret(name, str(secret))
 

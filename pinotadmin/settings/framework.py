@@ -156,7 +156,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "interval_step": 0.2,
     "interval_max": 0.2,
 }
-CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
+CELERY_BEAT_SCHEDULER = "segments.management.elected_beat:ElectedScheduler"
 DJANGO_CELERY_BEAT_TZ_AWARE = True
 
 # -- appearance of the admin

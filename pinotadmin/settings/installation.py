@@ -48,9 +48,12 @@ CLUSTER_SECRET = given.text(
     "PINOTADMIN_CLUSTER_SECRET", "", "with it the cluster's processes sign what they send each other", secret=True
 )
 #: Without one, sessions end with the process: fit for tests and one-off commands.
-SECRET_KEY = given.text(
+_GIVEN_KEY = given.text(
     "PINOTADMIN_SECRET_KEY", "", "signs sessions and forms; the same in every web process", secret=True
-) or secrets.token_urlsafe(50)
+)
+SECRET_KEY = _GIVEN_KEY or secrets.token_urlsafe(50)
+#: What every process of the cluster must have the same of; empty ones were not given.
+SHARED_SECRETS = {"PINOTADMIN_CLUSTER_SECRET": CLUSTER_SECRET, "PINOTADMIN_SECRET_KEY": _GIVEN_KEY}
 given.text("PINOTADMIN_ADMIN_PASSWORD", "", "password of the first administrator, when it is made", secret=True)
 
 # -- ZooKeeper

@@ -19,6 +19,7 @@ import httpx
 from segments.domain.access.cluster_signature import ANSWER_HEADER
 from segments.errors import PinotAdminError
 from segments.gateways.signed_calls import CallSigner, check_answer
+from segments.gateways.web_addresses import WebAddresses, as_addresses
 
 log = logging.getLogger(__name__)
 
@@ -127,14 +128,13 @@ class HttpController:
     """
 
     def __init__(
-        self, urls: Sequence[str], signer: CallSigner, *, call_s: float = 10.0, upload_s: float = 300.0
+        self, urls: Sequence[str] | WebAddresses, signer: CallSigner, *, call_s: float = 10.0, upload_s: float = 300.0
     ) -> None:
-        self._urls = [url.rstrip("/") for url in urls if url]
+        self._webs = as_addresses(urls)
         self._signer, self._call_s, self._upload_s = signer, call_s, upload_s
         # What is signed is the body as it is sent: not compressed.
         headers = {"Accept-Encoding": "identity"}
         self._client = httpx.Client(headers=headers, timeout=httpx.Timeout(call_s, connect=3.0), trust_env=False)
-        self._first = 0
 
     def close(self) -> None:
         """Close idle connections."""
@@ -180,12 +180,12 @@ class HttpController:
         `repeats-are-harmless`).
         """
         params = {**report.params(), **(more or {})}
-        for turn in range(len(self._urls)):
-            index = (self._first + turn) % len(self._urls)
-            answer = self._ask(method, f"{self._urls[index]}/{message}", params, files)
+        for url in self._webs.urls():
+            answer = self._ask(method, f"{url}/{message}", params, files)
             if answer.status != NOT_SENT:
-                self._first = index
+                self._webs.answered(url)
                 return answer
+            self._webs.failed(url)
         return Answer(NOT_SENT)
 
     def _ask(self, method: str, url: str, params: Mapping[str, str], files: Mapping[str, Path] | None) -> Answer:

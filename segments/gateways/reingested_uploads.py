@@ -13,6 +13,7 @@ from segments.domain.access.cluster_signature import ANSWER_HEADER
 from segments.errors import NotFound, PinotAdminError, Rejected, StateConflict, Unavailable
 from segments.gateways.controller_protocol import body_digest
 from segments.gateways.signed_calls import CallSigner, check_answer
+from segments.gateways.web_addresses import WebAddresses, as_addresses
 
 #: Statuses by which an upload is refused for good.
 _REFUSED: Final = {404: NotFound, 409: StateConflict}
@@ -36,8 +37,8 @@ class ReingestedUploads(Protocol):
 class HttpReingestedUploads:
     """``ReingestedUploads`` over HTTP; with several addresses the next one is asked when one does not answer."""
 
-    def __init__(self, urls: Sequence[str], signer: CallSigner, *, timeout_s: float = 120.0) -> None:
-        self._urls = [url.rstrip("/") for url in urls if url]
+    def __init__(self, urls: Sequence[str] | WebAddresses, signer: CallSigner, *, timeout_s: float = 120.0) -> None:
+        self._webs = as_addresses(urls)
         self._signer = signer
         headers = {"Accept-Encoding": "identity"}
         self._client = httpx.Client(headers=headers, timeout=httpx.Timeout(timeout_s, connect=3.0), trust_env=False)
@@ -49,12 +50,13 @@ class HttpReingestedUploads:
     def register(self, raw_table: str, segment: str, location: str, metadata: Path) -> None:
         """POST /segments/reingested."""
         problem = Unavailable("This server knows no address of a web process.")
-        for url in self._urls:
+        for url in self._webs.urls():
             try:
                 return self._post(f"{url}/segments/reingested", raw_table, segment, location, metadata)
             except Rejected:
                 raise
             except (httpx.HTTPError, OSError, PinotAdminError) as error:
+                self._webs.failed(url)
                 problem = Unavailable(f"{url} does not answer: {error}.")
         raise problem
 

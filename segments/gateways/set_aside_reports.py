@@ -12,6 +12,7 @@ import httpx
 from segments.domain.access.cluster_signature import ANSWER_HEADER
 from segments.errors import InvalidInput, PinotAdminError, Unavailable
 from segments.gateways.signed_calls import CallSigner, check_answer
+from segments.gateways.web_addresses import WebAddresses, as_addresses
 
 #: Statuses by which a report is refused for good: sending it again would not help.
 _REFUSED: Final = (400, 404, 413, 422)
@@ -32,8 +33,8 @@ class Reports(Protocol):
 class HttpReports:
     """``Reports`` over HTTP; with several addresses the next one is asked when one does not answer."""
 
-    def __init__(self, urls: Sequence[str], signer: CallSigner, *, timeout_s: float = 10.0) -> None:
-        self._urls = [url.rstrip("/") for url in urls if url]
+    def __init__(self, urls: Sequence[str] | WebAddresses, signer: CallSigner, *, timeout_s: float = 10.0) -> None:
+        self._webs = as_addresses(urls)
         self._signer = signer
         headers = {"Accept-Encoding": "identity", "Content-Type": "application/json"}
         self._client = httpx.Client(headers=headers, timeout=httpx.Timeout(timeout_s, connect=3.0), trust_env=False)
@@ -45,16 +46,18 @@ class HttpReports:
     def send(self, table: str, body: bytes) -> None:
         """POST /api/v1/tables/{table}/set-aside."""
         problem: PinotAdminError = Unavailable("This server knows no address of a web process.")
-        for url in self._urls:
+        for url in self._webs.urls():
             try:
                 self._send(f"{url}/api/v1/tables/{quote(table, safe='')}/set-aside", body)
             except InvalidInput:
                 raise
             except (httpx.HTTPError, PinotAdminError) as error:
+                self._webs.failed(url)
                 problem = (
                     error if isinstance(error, PinotAdminError) else Unavailable(f"{url} does not answer: {error}.")
                 )
             else:
+                self._webs.answered(url)
                 return
         raise problem if not problem.permanent else Unavailable(str(problem))
 

@@ -21,11 +21,10 @@ from segments.processes.machine.ports import Ports
 from segments.processes.machine.valkey import redis_command
 from segments.processes.machine.zookeeper import zookeeper_command
 from segments.processes.probes import beat_probe, closing_probe, http_probe, redis_probe, zookeeper_probe
+from segments.processes.roles.commands import PROJECT, beat_command, web_command, worker_command
 from segments.secret_texts import mask_address
 from segments.store.on_zookeeper.closed_tree import close_server
 
-#: The folder of our packages: children run there.
-PROJECT = Path(__file__).resolve().parents[2]
 #: Settings that name an external part; that part is then not started here.
 EXTERNAL = ("ZOOKEEPER_URL", "REDIS_URL", "DATABASE_URL", "DEEP_STORE_URL")
 #: Below ``run``: what web, mirror and workers count.
@@ -166,34 +165,12 @@ class Planner:
     def _web(self) -> ChildSpec:
         return self._child(
             "web",
-            *(sys.executable, "-m", "uvicorn", "pinotadmin.asgi:application"),
-            *(
-                "--host",
-                self._options.host,
-                "--port",
-                str(self._ports.web),
-                "--log-level",
-                "warning",
-                "--no-access-log",
-            ),
-            *self._proxy_options(),
-            *("--http", "segments.gateways.http_connections:BoundedHttp"),
-            # Clients keep connections open between requests; Java's for a minute and more.
-            *("--timeout-keep-alive", "75"),
-            # Live pages hold their connections open for ever; without a limit a stop would wait for them.
-            *("--timeout-graceful-shutdown", "3"),
+            *web_command(self._options.host, self._ports.web, self._options.trusted_proxies),
             environment=self._counting(),
             probe=http_probe(self._host, self._ports.web, "/health/readiness"),
             alive=http_probe(self._host, self._ports.web, "/health/liveness", any_status=True),
             after=("zookeeper", "redis", "setup"),
         )
-
-    def _proxy_options(self) -> tuple[str, ...]:
-        """Of uvicorn: nobody's word is taken unless the operator named proxies. Attempts to guess and the audit record
-        go by address, and any process of this machine could name another one.
-        """
-        named = ",".join(self._options.trusted_proxies)
-        return ("--proxy-headers", "--forwarded-allow-ips", named) if named else ("--no-proxy-headers",)
 
     def _mirror(self) -> ChildSpec:
         after = ("zookeeper", "setup")
@@ -206,9 +183,7 @@ class Planner:
     def _worker(self, pool: Pool) -> ChildSpec:
         return self._touching(
             pool.name,
-            *("-m", "celery", "-q", "-A", "pinotadmin", "worker", "-Q", pool.queue, "-n", f"{pool.name}@%h"),
-            # Processes can be ended one by one when their time is up; threads share one Spark.
-            *("-P", pool.kind, "-c", str(pool.slots), "--without-gossip", "--without-mingle", "--loglevel", "info"),
+            *worker_command(pool)[1:],
             after=("zookeeper", "redis", "setup"),
             environment={**self._counting(), **(self._spark() if pool is PUSHES else {})},
         )
@@ -222,23 +197,7 @@ class Planner:
         }
 
     def _beat(self) -> ChildSpec:
-        scheduler = "django_celery_beat.schedulers:DatabaseScheduler"
-        # Its pid file would outlive a kill -9 and stop the next start.
-        arguments = (
-            "-m",
-            "celery",
-            "-q",
-            "-A",
-            "pinotadmin",
-            "beat",
-            "--scheduler",
-            scheduler,
-            "--pidfile",
-            "",
-            "--loglevel",
-            "info",
-        )
-        return self._touching("beat", *arguments, after=("redis", "setup"))
+        return self._touching("beat", *beat_command()[1:], after=("zookeeper", "redis", "setup"))
 
     def _instance(self, index: int) -> str:
         return instance_name("Server", self._host, self._ports.servers[index].port)

@@ -18,6 +18,7 @@ from segments.processes.machine.java import find_java
 from segments.processes.machine.ports import Wanted, choose_ports
 from segments.processes.machine.private_folder import make_private
 from segments.processes.plan import METRICS_FOLDER, Options, Plan, Planner
+from segments.processes.roles.joining import check_secrets_to_join
 from segments.processes.supervisor import Callbacks, Supervisor
 
 #: Seconds that the guardian of a killed run may take to end what that run left.
@@ -55,6 +56,7 @@ def run_cluster(request: Request, environ: Mapping[str, str]) -> int:
 
 def _run(request: Request, environ: Mapping[str, str], began: float) -> int:
     options = request.options
+    check_secrets_to_join(options.data_dir / "secrets.json", environ)
     credentials = load_credentials(options.data_dir / "secrets.json", environ)
     wanted = Wanted(
         web=request.port,

@@ -40,6 +40,10 @@ COMPLETION = "/PINOTADMIN/COMPLETION"
 PAST_ENTRIES = "/PINOTADMIN/PAST_ENTRIES"
 #: For which login the whole tree was closed to everybody else.
 ACCESS = "/PINOTADMIN/ACCESS"
+#: Fingerprints of the secrets that all processes of the cluster share.
+SHARED_SECRETS = "/PINOTADMIN/SHARED_SECRETS"
+#: Ephemeral: which process does what only one may do at a time.
+ELECTED = "/PINOTADMIN/ELECTED"
 #: Ranges of streams that were gone before they were read.
 DATA_LOSS = "/PINOTADMIN/DATA_LOSS"
 #: Pinot's: the segments of a table whose commit has started and not ended.
@@ -150,6 +154,11 @@ def routing_ack(table: str, broker: str) -> str:
 def broker(name: str) -> str:
     """That this broker answers queries, whether it has a session or not."""
     return f"{BROKERS}/{name}"
+
+
+def elected(role: str) -> str:
+    """The process that has this role now."""
+    return f"{ELECTED}/{role}"
 
 
 def pending_deletions(table: str) -> str:

@@ -68,9 +68,10 @@ class ServerSettings:
     """How a server is set up. ``port`` only names the instance; ``admin_port`` (0: a free one) is where it listens.
 
     Sizes in bytes, times in seconds. ``people`` knows the users; None: only processes of the cluster are served.
-    ``controller_url``: one or several web processes, by commas. ``segment_store_url``: where this server uploads what
-    it commits (``segment.store.root.dir``), the deep store as it reaches it; empty: it has no place. ``peer_scheme``:
-    for tables that do not name one. ``elsewhere``: addresses outside of the cluster that segments are fetched from.
+    ``controller_url``: web processes besides the registered ones, by commas. ``segment_store_url``: where this server
+    uploads what it commits (``segment.store.root.dir``), the deep store as it reaches it; empty: it has no place.
+    ``peer_scheme``: for tables that do not name one. ``elsewhere``: addresses outside of the cluster that segments are
+    fetched from.
     ``has_open_metrics``: /metrics answers without credentials, too.
     """
 
@@ -127,12 +128,12 @@ class Server:
         self.slots = Slots()
         cache = ColumnCache(settings.cache_bytes)
         self._folders = folders = SegmentFolders(settings.data_dir)
-        controllers = settings.controller_url.split(",")
+        webs = WebProcesses(store, settings.controller_url.split(","))
         signer = CallSigner(settings.secret)
-        loader = self._loader(deep_store, cache, ClusterFiles(WebProcesses(store, controllers), signer))
+        loader = self._loader(deep_store, cache, ClusterFiles(webs, signer))
         self.reporter = Reporter(store, self.instance, self.slots)
-        self._http_controller = HttpController(controllers, signer, upload_s=settings.consuming.upload_s)
-        reports = reports or HttpReports(controllers, signer)
+        self._http_controller = HttpController(webs, signer, upload_s=settings.consuming.upload_s)
+        reports = reports or HttpReports(webs, signer)
         self._set_aside = Outbox(settings.data_dir / ".set-aside", self.instance, reports)
         pending = PendingChanges()
         shared = self._shared(deep_store, cache, controller or self._http_controller, opener)
@@ -144,7 +145,7 @@ class Server:
             store, self.instance, self.slots, self.reporter, self.consumers, pending, loads, dropped
         )
         self._consuming_info = ConsumingInfo(self.slots, shared.streams, self._lives, store)
-        self._reingestions = Reingestions(shared, self.slots, reingested or HttpReingestedUploads(controllers, signer))
+        self._reingestions = Reingestions(shared, self.slots, reingested or HttpReingestedUploads(webs, signer))
         self._uploads = SegmentUploads(store, self.instance, self.slots, folders, shared.uploader)
         self.runner = QueryRunner(settings.host, self._finder(shared), SchemaCache(store), lambda: cache.size_bytes)
         self._pool = ThreadPoolExecutor(settings.query_threads, thread_name_prefix=f"query-{self.instance}")

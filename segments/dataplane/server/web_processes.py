@@ -1,5 +1,5 @@
-"""The web processes that hand out segment files: every one that is registered as live, whatever its host and port are
-now, and those that this server was started with.
+"""The web processes, which hand out segment files and take commits and reports: every one that is registered as live,
+whatever its host and port are now, and those that this server was started with.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Parts of a cluster as processes of their own, on two addresses of this machine."""

@@ -1,0 +1,182 @@
+"""A cluster of parts that are started one by one on two hosts, with one set of secrets."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+import requests
+from redis import Redis
+
+from segments.domain.jobs.workers.pools import POOLS
+from segments.processes.machine.valkey import redis_command
+from segments.store import paths
+from segments.store.on_zookeeper.client import ZooKeeperStore
+from tests.integration.running import Client
+from tests.postgresql.server import MISSING, PostgreSQL, running_postgresql
+from tests.real_parts import free_port, start_zookeeper
+from tests.roles.parts import SECRETS, Host, Part
+from tests.waiting import poll, wait_until
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+OTHER = secrets.token_hex(32)
+LOGIN = base64.b64encode(f"admin:{SECRETS['PINOTADMIN_ADMIN_PASSWORD']}".encode()).decode()
+
+
+@dataclass
+class TwoHosts:
+    """What they share, and who runs where."""
+
+    a: Host
+    b: Host
+    webs: tuple[str, str]
+    store: ZooKeeperStore
+    database: PostgreSQL
+
+    def client(self, which: int) -> Client:
+        """The administrator at one of the two web processes."""
+        return Client({"controller": self.webs[which], "authorization": f"Basic {LOGIN}"})
+
+    def holder(self, role: str) -> str:
+        """pid@host of the process that has it."""
+        node = self.store.get(paths.elected(role))
+        return node.record.simple["PROCESS"] if node and node.record else ""
+
+    def waiting_tasks(self) -> int:
+        """What was fired and no worker takes: none runs here."""
+        with Redis.from_url(self.a.settings["REDIS_URL"]) as client:
+            return sum(int(client.llen(pool.queue)) for pool in POOLS)  # type: ignore[arg-type]  # not awaited
+
+    def tables(self) -> set[str]:
+        """As the mirror wrote them."""
+        with psycopg.connect(self.database.url) as connection:
+            return {str(name) for (name,) in connection.execute("select name from segments_table").fetchall()}
+
+
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoHosts]:
+    folder = tmp_path_factory.mktemp("two_hosts")
+    with running_postgresql() as database:
+        if database is None:
+            pytest.skip(MISSING)
+        zookeeper, port = start_zookeeper(folder / "zookeeper"), free_port()
+        (folder / "redis").mkdir()
+        redis = subprocess.Popen(redis_command(folder / "redis", port, "secret"), stdout=subprocess.DEVNULL)
+        shared = {
+            **SECRETS, "ZOOKEEPER_URL": zookeeper.hosts, "REDIS_URL": f"redis://:secret@127.0.0.1:{port}/0",
+            "DATABASE_URL": database.url, "DEEP_STORE_URL": f"file://{folder}/deepstore",
+        }  # fmt: skip
+        (folder / "deepstore").mkdir()
+        a, b = Host("127.0.0.1", folder / "a", shared), Host("127.0.0.2", folder / "b", shared)
+        store = ZooKeeperStore(zookeeper.hosts, "pinotadmin")
+        try:
+            status, words = a.tried("setup_database")
+            assert status == 0, words
+            yield _start(TwoHosts(a, b, ("", ""), store, database))
+        finally:
+            for host in (a, b):
+                host.end()
+            store.close()
+            redis.kill()
+            redis.wait()
+            zookeeper.kill()
+
+
+def _start(hosts: TwoHosts) -> TwoHosts:
+    webs = []
+    for host in (hosts.a, hosts.b):
+        port = str(free_port())
+        host.run("web", PINOTADMIN_PORT=port, PINOTADMIN_ALLOWED_HOSTS="127.0.0.1,127.0.0.2")
+        host.run("server", "--port", str(free_port()), "--admin-port", str(free_port()))
+        host.run("mirror")
+        host.run("beat")
+        webs.append(f"http://{host.address}:{port}")
+    hosts.webs = (webs[0], webs[1])
+    for web in webs:
+        poll(lambda web=web: requests.get(f"{web}/health/readiness", timeout=5).status_code == 200, 150, web)  # type: ignore[misc]  # bound at once
+    wait_until(lambda: len(_servers(hosts)) == 2, 150, "both servers")
+    return hosts
+
+
+def _servers(hosts: TwoHosts) -> list[str]:
+    return [name for name in hosts.store.children(paths.LIVE_INSTANCES) if name.startswith("Server_")]
+
+
+def test_both_hosts_serve_one_cluster(hosts: TwoHosts) -> None:
+    assert sorted({name.split("_")[1] for name in _servers(hosts)}) == ["127.0.0.1", "127.0.0.2"]
+    one, other = hosts.client(0), hosts.client(1)
+    one.create("sales")
+    one.upload("sales", "s1")
+    other.online("sales", "s1")
+    assert [client.sql("select count(*) from sales") for client in (one, other)] == [[[10]], [[10]]]
+    entry = other.start("sales", ["s1"], ["s2"])
+    one.upload("sales", "s2", rows=20)
+    other.end("sales", entry)
+    assert [client.sql("select count(*) from sales") for client in (one, other)] == [[[20]], [[20]]]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "words"),
+    [
+        ("PINOTADMIN_CLUSTER_SECRET", OTHER, "is not that of the cluster"),
+        ("PINOTADMIN_SECRET_KEY", OTHER, "is not that of the cluster"),
+        ("PINOTADMIN_CLUSTER_SECRET", "", "is not set"),
+        ("DATABASE_URL", "", "is not set"),
+    ],
+    ids=["wrong cluster secret", "wrong key", "no cluster secret", "no database"],
+)
+def test_a_part_with_a_wrong_secret_or_none_says_so_and_does_not_join(
+    hosts: TwoHosts, setting: str, value: str, words: str
+) -> None:
+    before = hosts.store.children(paths.LIVE_INSTANCES)
+    ports = ("--port", str(free_port()), "--admin-port", str(free_port()), "--name", "other")
+    status, said = hosts.b.tried("run", "server", *ports, **{setting: value})
+    assert (status, setting in said, words in said, "Traceback" in said) == (1, True, True, False), said
+    assert value == "" or value not in said
+    assert hosts.store.children(paths.LIVE_INSTANCES) == before
+
+
+def test_a_second_up_on_the_same_zookeeper_invents_no_secrets(hosts: TwoHosts, tmp_path: Path) -> None:
+    none = {"PINOTADMIN_CLUSTER_SECRET": "", "PINOTADMIN_SECRET_KEY": "", "PINOTADMIN_PORT": ""}
+    status, said = hosts.b.tried("up", "--data-dir", str(tmp_path / "c"), "--port", "0", **none)
+    assert (status, "exists already" in said, "secrets.json" in said) == (1, True, True), said
+    assert not (tmp_path / "c" / "secrets.json").exists()
+
+
+@pytest.mark.parametrize("role", ["mirror", "beat"])
+def test_another_one_takes_over_within_15_seconds(hosts: TwoHosts, role: str) -> None:
+    wait_until(lambda: hosts.holder(role), 60, f"a {role} that works")
+    pid = int(hosts.holder(role).partition("@")[0])
+    (mine,) = [part for host in (hosts.a, hosts.b) for part in host.parts if _has(part, pid)]
+    mine.kill()
+    began = time.monotonic()
+    wait_until(lambda: hosts.holder(role) not in ("", f"{pid}@{hosts.holder(role).partition('@')[2]}"), 15, "the other")
+    assert time.monotonic() - began < 15
+    if role == "mirror":
+        hosts.client(1).create("later")
+        wait_until(lambda: "later_OFFLINE" in hosts.tables(), 30, "the table in the database")
+    else:
+        (taken,) = [p for p in (*hosts.a.parts, *hosts.b.parts) if p is not mine and "beat" in p.log.name]
+        poll(lambda: "fires the schedules now" in taken.log.read_text(), 15, "its word")
+        waiting = hosts.waiting_tasks()
+        wait_until(lambda: hosts.waiting_tasks() > waiting, 60, "what it fires")
+
+
+def _has(part: Part, pid: int) -> bool:
+    return part.process.pid == pid
+
+
+def test_a_stopped_mirror_leaves_its_role_at_once(hosts: TwoHosts) -> None:
+    again = hosts.a.run("mirror")
+    poll(lambda: "takes over when it is gone" in again.log.read_text(), 60, "its word")
+    holder = int(hosts.holder("mirror").partition("@")[0])
+    (working,) = [part for host in (hosts.a, hosts.b) for part in host.parts if _has(part, holder)]
+    assert working.stop() == 0
+    wait_until(lambda: hosts.holder("mirror").startswith(f"{again.process.pid}@"), 5, "the one that waited")
