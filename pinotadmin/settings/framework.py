@@ -9,17 +9,19 @@ import django_htmx
 from pinotadmin import log_lines
 from pinotadmin.configuration.given import given
 from pinotadmin.configuration.setting_texts import as_bool, between
-from pinotadmin.settings.installation import BASE_DIR, DATABASE, LOG_LEVEL, REDIS_URL
+from pinotadmin.settings.installation import BASE_DIR, DATABASE, HOST, LOG_LEVEL, REDIS_URL
 from pinotadmin.settings.limits import MAX_BODY_BYTES
 from segments.domain.jobs.workers import pools
 
 DEBUG = given.value("PINOTADMIN_DEBUG", "false", "Django's pages of errors; never in production", as_bool)
-ALLOWED_HOSTS = given.value(
+_NAMES = given.value(
     "PINOTADMIN_ALLOWED_HOSTS",
     "127.0.0.1,localhost,[::1],testserver",
-    "host names that requests may name, with commas between",
+    "host names that requests may name besides PINOTADMIN_HOST and this machine's, with commas between",
     between(","),
 )
+#: Whatever is set, the cluster's other processes and probes on this machine come in.
+ALLOWED_HOSTS = list(dict.fromkeys([*_NAMES, f"[{HOST}]" if ":" in HOST else HOST, "127.0.0.1", "localhost", "[::1]"]))
 CSRF_TRUSTED_ORIGINS = given.value(
     "PINOTADMIN_TRUSTED_ORIGINS", "", "other origins whose pages may send forms, with commas between", between(",")
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,12 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.processes.conftest import PROJECT
+from tests.roles.document import filled, part_of
 
 SECRETS = {
     "PINOTADMIN_CLUSTER_SECRET": secrets.token_hex(32),
     "PINOTADMIN_SECRET_KEY": secrets.token_hex(32),
-    "PINOTADMIN_ADMIN_PASSWORD": "a long enough secret",
 }
+PASSWORD = "a-long-enough-secret"
 
 
 @dataclass
@@ -41,7 +43,7 @@ class Part:
 
 @dataclass
 class Host:
-    """One address with a data folder; ``settings`` are what all hosts share."""
+    """One address, with its folder; ``settings`` are what all hosts share."""
 
     address: str
     folder: Path
@@ -52,28 +54,38 @@ class Host:
         """Of a process here; an empty value takes a setting out."""
         ours = ("PINOTADMIN_", "ZOOKEEPER_", "REDIS_", "DATABASE_", "DEEP_STORE_")
         kept = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
-        own = {"PINOTADMIN_HOST": self.address, "PINOTADMIN_DATA_DIR": str(self.folder)}
-        found = {**kept, **self.settings, **own, **more}
+        found = {**kept, "PYTHONPATH": str(PROJECT), **more}
         return {k: v for k, v in found.items() if v}
 
-    def run(self, role: str, *arguments: str, **more: str) -> Part:
-        """Start it; whoever calls waits for what it is to do."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        log = self.folder / f"{role}-{len(self.parts)}.log"
-        command = [sys.executable, "-m", "pinotadmin", "run", role, *arguments]
+    def run(self, role: str, ports: Mapping[str, str] | None = None, **more: str) -> Part:
+        """Start it by the document's lines, on these ports instead of its own; whoever calls waits for what it is to
+        do.
+        """
+        log = self.folder / f"{self.address}-{role}-{len(self.parts)}.log"
+        first, line = part_of(role)
+        for documented, own in (ports or {}).items():
+            line = line.replace(documented, own)
+        here = filled(first, {"ADDRESS": self.address}).replace("/data", f"/{self.address}")
+        script = f"{here}\nexec {filled(line, {})}"
         with log.open("ab") as out:
-            process = subprocess.Popen(command, cwd=PROJECT, env=self.environment(**more), stdout=out, stderr=out)
+            process = subprocess.Popen(
+                ["sh", "-c", script], cwd=self.folder, env=self.environment(**more), stdout=out, stderr=out
+            )
         part = Part(process, log)
         self.parts.append(part)
         return part
 
-    def tried(self, *arguments: str, **more: str) -> tuple[int, str]:
-        """Status and words of a command that is to end."""
+    def follow(self, commands: str, **more: str) -> tuple[int, str]:
+        """Status and words of a list of commands."""
         done = subprocess.run(
-            [sys.executable, "-m", "pinotadmin", *arguments],
-            cwd=PROJECT, env=self.environment(**more), capture_output=True, text=True, timeout=90, check=False,
+            ["sh", "-e", "-c", commands],
+            cwd=self.folder, env=self.environment(**more), capture_output=True, text=True, timeout=150, check=False,
         )  # fmt: skip
         return done.returncode, done.stdout + done.stderr
+
+    def tried(self, *arguments: str, **more: str) -> tuple[int, str]:
+        """Status and words of a command that is to end, with the settings of all parts."""
+        return self.follow(shlex.join([sys.executable, "-m", "pinotadmin", *arguments]), **{**self.settings, **more})
 
     def end(self) -> None:
         """Everything that still runs here."""

@@ -22,12 +22,13 @@ from segments.store.on_zookeeper.client import ZooKeeperStore
 from tests.integration.running import Client
 from tests.postgresql.server import MISSING, PostgreSQL, running_postgresql
 from tests.real_parts import free_port, start_zookeeper
-from tests.roles.parts import SECRETS, Host, Part
+from tests.roles.document import filled, lists_of
+from tests.roles.parts import PASSWORD, SECRETS, Host, Part
 from tests.waiting import poll, wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 OTHER = secrets.token_hex(32)
-LOGIN = base64.b64encode(f"admin:{SECRETS['PINOTADMIN_ADMIN_PASSWORD']}".encode()).decode()
+LOGIN = base64.b64encode(f"admin:{PASSWORD}".encode()).decode()
 
 
 @dataclass
@@ -74,11 +75,13 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoHosts]:
             "DATABASE_URL": database.url, "DEEP_STORE_URL": f"file://{folder}/deepstore",
         }  # fmt: skip
         (folder / "deepstore").mkdir()
-        a, b = Host("127.0.0.1", folder / "a", shared), Host("127.0.0.2", folder / "b", shared)
+        a, b = Host("127.0.0.1", folder, shared), Host("127.0.0.2", folder, shared)
         store = ZooKeeperStore(zookeeper.hosts, "pinotadmin")
         try:
-            status, words = a.tried("setup_database")
-            assert status == 0, words
+            words = {name.removeprefix("PINOTADMIN_").removesuffix("_URL"): value for name, value in shared.items()}
+            for commands, values in zip(lists_of("Many hosts"), (words, {"ADMIN_PASSWORD": PASSWORD}), strict=False):
+                status, said = a.follow(filled(commands, values))
+                assert status == 0, said
             yield _start(TwoHosts(a, b, ("", ""), store, database))
         finally:
             for host in (a, b):
@@ -93,8 +96,8 @@ def _start(hosts: TwoHosts) -> TwoHosts:
     webs = []
     for host in (hosts.a, hosts.b):
         port = str(free_port())
-        host.run("web", PINOTADMIN_PORT=port, PINOTADMIN_ALLOWED_HOSTS="127.0.0.1,127.0.0.2")
-        host.run("server", "--port", str(free_port()), "--admin-port", str(free_port()))
+        host.run("web", PINOTADMIN_PORT=port)
+        host.run("server", {"8098": str(free_port()), "8097": str(free_port())})
         host.run("mirror")
         host.run("beat")
         webs.append(f"http://{host.address}:{port}")
@@ -143,8 +146,14 @@ def test_a_part_with_a_wrong_secret_or_none_says_so_and_does_not_join(
     assert hosts.store.children(paths.LIVE_INSTANCES) == before
 
 
+def test_probes_come_in_under_every_name_and_nothing_else_does(hosts: TwoHosts) -> None:
+    for web in hosts.webs:
+        for path, status in (("/health/readiness", 200), ("/health/liveness", 200), ("/health", 200), ("/tables", 400)):
+            assert requests.get(web + path, headers={"Host": "10.1.2.3:8080"}, timeout=30).status_code == status, path
+
+
 def test_a_second_up_on_the_same_zookeeper_invents_no_secrets(hosts: TwoHosts, tmp_path: Path) -> None:
-    none = {"PINOTADMIN_CLUSTER_SECRET": "", "PINOTADMIN_SECRET_KEY": "", "PINOTADMIN_PORT": ""}
+    none = {"PINOTADMIN_CLUSTER_SECRET": "", "PINOTADMIN_SECRET_KEY": ""}
     status, said = hosts.b.tried("up", "--data-dir", str(tmp_path / "c"), "--port", "0", **none)
     assert (status, "exists already" in said, "secrets.json" in said) == (1, True, True), said
     assert not (tmp_path / "c" / "secrets.json").exists()
@@ -180,3 +189,15 @@ def test_a_stopped_mirror_leaves_its_role_at_once(hosts: TwoHosts) -> None:
     (working,) = [part for host in (hosts.a, hosts.b) for part in host.parts if _has(part, holder)]
     assert working.stop() == 0
     wait_until(lambda: hosts.holder("mirror").startswith(f"{again.process.pid}@"), 5, "the one that waited")
+
+
+def test_workers_come_up_by_the_documents_lines_too(hosts: TwoHosts) -> None:
+    hosts.b.run("worker")
+    hosts.b.run("upkeep")
+
+    def states() -> list[bool]:
+        found = hosts.client(0).call("GET", "/health/workers").json()["workers"]
+        return [worker["ok"] for worker in found]
+
+    poll(lambda: states() == [True] * len(POOLS), 150, "every pool of workers")
+    poll(lambda: hosts.waiting_tasks() < 5, 60, "the end of what waited")
