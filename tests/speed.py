@@ -24,6 +24,8 @@ LONG_FILES = (
     "tests/integration/test_frozen_processes.py",
     "tests/integration/test_consistent_reads.py",
     "tests/integration/test_life.py",
+    "tests/integration/two_hosts/test_two_hosts.py",
+    "tests/integration/test_postgresql.py",
     # everything else
     "tests/security/test_campaign.py",
     "tests/browser/test_accessibility.py",

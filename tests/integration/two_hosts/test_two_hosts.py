@@ -20,10 +20,10 @@ from segments.processes.machine.valkey import redis_command
 from segments.store import paths
 from segments.store.on_zookeeper.client import ZooKeeperStore
 from tests.integration.running import Client
+from tests.integration.two_hosts.document import filled, lists_of
+from tests.integration.two_hosts.parts import PASSWORD, SECRETS, Host, Part
 from tests.postgresql.server import MISSING, PostgreSQL, running_postgresql
 from tests.real_parts import free_port, start_zookeeper
-from tests.roles.document import filled, lists_of
-from tests.roles.parts import PASSWORD, SECRETS, Host, Part
 from tests.waiting import poll, wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.integration.two_hosts.document import filled, part_of
 from tests.processes.conftest import PROJECT
-from tests.roles.document import filled, part_of
 
 SECRETS = {
     "PINOTADMIN_CLUSTER_SECRET": secrets.token_hex(32),
