@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import subprocess
+
 import pytest
 
 from segments.errors import StateConflict
@@ -75,3 +79,29 @@ def test_a_role_of_another_session_is_not_ones_own() -> None:
     assert not mine.is_mine()
     mine.leave()
     assert store.exists(paths.elected("mirror")) is not None
+
+
+def test_on_the_same_host_the_role_of_a_dead_process_is_taken_at_once() -> None:
+    store, host = MemoryStore(), socket.gethostname()
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    assert Elected(store, "mirror", f"{gone.pid}@{host}").is_mine()
+    path, mine = paths.elected("mirror"), Elected(store, "mirror", f"{os.getpid()}@{host}")
+    for process, namespace, is_taken in (
+        (f"{os.getpid()}@{host}", None, False),  # it lives
+        (f"{gone.pid}@elsewhere", None, False),
+        (f"{gone.pid}@{host}", "pid:[1]", False),  # of another container
+        (f"{gone.pid}@{host}", None, True),
+    ):
+        node = store.get(path)
+        assert node is not None
+        assert node.record is not None
+        fields = {"SESSION_ID": "f00", "PROCESS": process, **({"NAMESPACE": namespace} if namespace else {})}
+        kept = node.record.simple["NAMESPACE"]
+        store.replace(path, node.record.with_simple_items(fields), node.version)
+        assert mine.is_mine() is is_taken, process
+        if not is_taken:
+            node = store.get(path)
+            assert node is not None
+            assert node.record is not None
+            store.replace(path, node.record.with_simple_items({"NAMESPACE": kept}), node.version)
