@@ -166,6 +166,9 @@ class QueryForm(PlainForm):
     )
     #: Its plan is wanted, not its answer.
     explain = forms.BooleanField(required=False)
+    #: As of which snapshot, and which one is to stand next to it; empty: as the text says, and none.
+    snapshot = forms.CharField(required=False, max_length=200)
+    against = forms.CharField(required=False, max_length=200)
     #: By which its page cancels it.
     query = forms.CharField(required=False, max_length=40, widget=forms.HiddenInput)
 

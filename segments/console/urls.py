@@ -20,6 +20,7 @@ from segments.console.views.queries import export as query_export
 from segments.console.views.queries import formatting as query_formatting
 from segments.console.views.queries import kept as query_kept
 from segments.console.views.queries import page as query_page
+from segments.console.views.queries import snapshots as query_snapshots
 from segments.console.views.realtime import (
     consumption,
     partition,
@@ -183,6 +184,7 @@ _pages = [
     path("query/save/", query_kept.save, name="query_save"),
     path("query/kept/<uuid:link>/delete/", query_kept.delete, name="query_delete"),
     path("query/columns/", query_columns.columns, name="query_columns"),
+    path("query/snapshots/", query_snapshots.snapshots, name="query_snapshots"),
     path("query/format/", query_formatting.formatted, name="query_format"),
     path("query/export/", query_export.export, name="query_export"),
     path("query/csv/", query_export.as_csv, name="query_csv"),

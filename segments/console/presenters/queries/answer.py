@@ -40,11 +40,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """One value as text; of a number that stands for a moment also the date (UTC)."""
+    """One value as text; of a number that stands for a moment also the date (UTC). ``differs``: not so in the answer
+    next to it.
+    """
 
     column: Column
     text: str
     moment: str = ""
+    differs: bool = False
 
 
 @dataclass(frozen=True)

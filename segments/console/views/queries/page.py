@@ -16,8 +16,11 @@ from segments.console.cluster_address import cluster_of
 from segments.console.forms import QueryForm
 from segments.console.presenters.queries.answer import present
 from segments.console.presenters.queries.side import query_words, table_names
+from segments.console.presenters.queries.side_by_side import marked
+from segments.console.presenters.queries.snapshot_choice import snapshot_choice
 from segments.console.views.queries.kept import kept_context
 from segments.dataplane.stopping import stoppable
+from segments.domain.replacement.snapshots import CURRENT
 from segments.errors import InvalidInput, NotFound, PinotAdminError
 from segments.models import KeptQuery
 from segments.services.access.api_tokens import person_name
@@ -41,9 +44,8 @@ def query(request: HttpRequest) -> HttpResponse:
     )
     if request.method == "POST":
         try:
-            answer = run(request, form)
+            context |= _results(request, form)
             note_run(request.user, cluster_of(request), form.cleaned_data["sql"])
-            context.update(result=present(answer, form.cleaned_data["sql"]), sql=form.cleaned_data["sql"])
         except PinotAdminError as error:
             context["error"], status = error, shown_status(request, error)
     if request.headers.get("HX-Request"):
@@ -60,7 +62,28 @@ def query(request: HttpRequest) -> HttpResponse:
     form.initial["query"] = uuid.uuid4().hex
     context["can_cancel"] = cluster_of(request) == default_cluster()
     context |= {"form": form, "names": names, "has_more": has_more, "words": query_words()}
+    values = form.data if form.is_bound else form.initial
+    context["choice"] = snapshot_choice(request, *(str(values.get(k) or "") for k in ("sql", "snapshot", "against")))
     return render(request, "console/query.html", context, status=status)
+
+
+def _results(request: HttpRequest, form: QueryForm) -> dict[str, Any]:
+    """One answer, or two next to each other."""
+    first = present(run(request, form), form.data.get("sql", ""))
+    data = form.cleaned_data
+    found: dict[str, Any] = {"sql": data["sql"], "snapshot": data["snapshot"]}
+    against = data["against"]
+    if not against or first.plan:
+        return found | {"result": first}
+    second = present(run(request, form, against), data["sql"])
+    left, right, count = marked(first, second)
+    here = data["snapshot"] or snapshot_named(data["sql"], {}) or CURRENT
+    sides = [(_words(here), here, left), (_words(against), against, right)]
+    return found | {"sides": sides, "differing": count, "is_same_shape": left.columns == right.columns}
+
+
+def _words(name: str) -> str:
+    return "What queries see now" if name == CURRENT else f"Snapshot {name}"
 
 
 def _saved(request: HttpRequest, text: str) -> KeptQuery:
@@ -72,8 +95,10 @@ def _saved(request: HttpRequest, text: str) -> KeptQuery:
     return shared_query(request.user, cluster, link, is_foreign=cluster != default_cluster())
 
 
-def run(request: HttpRequest, form: QueryForm) -> dict[str, Any]:
-    """The broker's answer to the form's text, for who may read every table of it. Raises PinotAdminError."""
+def run(request: HttpRequest, form: QueryForm, against: str = "") -> dict[str, Any]:
+    """The broker's answer to the form's text, for who may read every table of it, as of the snapshot ``against`` or
+    else the one that the form or its text names. Raises PinotAdminError.
+    """
     if not form.is_valid():
         raise InvalidInput(" ".join(str(m) for e in form.errors.values() for m in e))
     from segments.dataplane.query.sql.explaining import explaining  # heavy; only who queries needs it
@@ -89,8 +114,8 @@ def run(request: HttpRequest, form: QueryForm) -> dict[str, Any]:
         running_queries().running(request.user, ctx.cluster, sql, client_id) as running,
         stoppable(running.stop),
     ):
-        name = snapshot_named(sql, {})
-        if name:
+        name = against or form.cleaned_data["snapshot"] or snapshot_named(sql, {})
+        if name and (name != CURRENT or snapshot_named(sql, {})):
             return query_as_of(ctx, sql, {}, name)
         answer: dict[str, Any] = wiring.query(cluster).query(sql)
     has_queried(request.user)

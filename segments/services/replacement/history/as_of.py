@@ -37,7 +37,7 @@ def query_as_of(ctx: Context, sql: str, options: Mapping[str, str], name: str) -
     """Pinot's broker response over the snapshot of that name. InvalidInput for a query of several tables, and what
     ``reading_as_of`` raises.
     """
-    with reading_as_of(ctx, _table(ctx, sql), name) as query:
+    with reading_as_of(ctx, table_read(ctx, sql), name) as query:
         return query(sql, options)
 
 
@@ -89,7 +89,8 @@ def _found(ctx: Context, table: TableName, seen: Observed, name: str) -> tuple[S
     return Snapshot(name, tuple(present), tuple(gone)), contents
 
 
-def _table(ctx: Context, sql: str) -> TableName:
+def table_read(ctx: Context, sql: str) -> TableName:
+    """The one table that a query reads. InvalidInput for a query of several, and for a hybrid table."""
     # heavy: the SQL parser, which only a process that answers queries needs
     from segments.dataplane.query import QueryRejected, table_of
 

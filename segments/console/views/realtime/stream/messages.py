@@ -30,7 +30,7 @@ class MessageFilter(forms.Form):
 
     partition = forms.IntegerField(required=False, min_value=0, max_value=2**31 - 1)
     place = forms.ChoiceField(
-        required=False, label="Show", choices=[("latest", "the last messages"), ("earliest", "the first messages")]
+        required=False, label="Show", choices=[("latest", "last messages"), ("earliest", "first messages")]
     )
     since = forms.DateTimeField(
         required=False, label="Stored from",
