@@ -22,7 +22,6 @@ from django_celery_beat.models import (
     CrontabSchedule,
     IntervalSchedule,
     PeriodicTask,
-    PeriodicTasks,
     SolarSchedule,
 )
 from unfold.admin import ModelAdmin
@@ -114,15 +113,15 @@ class PeriodicTaskAdmin(ModelAdmin):  # type: ignore[misc]  # unfold ships no ty
         """The console's page, which asks for a reason."""
         return redirect(returning(reverse("console:run_schedule", args=[object_id]), changelist(self)))
 
-    @admin.action(description="Switch selected schedules on")
-    def enable_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """They run again."""
-        self._switch(request, queryset, "enableSchedule", enabled=True)
+    @admin.action(description="Switch selected schedules on…")
+    def enable_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+        """The console's page, which asks for a reason."""
+        return self._switching(request, queryset, "console:switch_schedules_on")
 
-    @admin.action(description="Switch selected schedules off")
-    def disable_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """They do not run until they are switched on."""
-        self._switch(request, queryset, "disableSchedule", enabled=False, last_run_at=None)
+    @admin.action(description="Switch selected schedules off…")
+    def disable_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+        """The same for the other way."""
+        return self._switching(request, queryset, "console:switch_schedules_off")
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """On record with what it was."""
@@ -131,13 +130,9 @@ class PeriodicTaskAdmin(ModelAdmin):  # type: ignore[misc]  # unfold ships no ty
         words = {"before": _words(before), "after": _words(obj)}
         audit.record(_actor(request), "changeSchedule", target=obj.name, **words)
 
-    def _switch(self, request: HttpRequest, queryset: QuerySet[Any], name: str, **values: Any) -> None:
-        names = list(queryset.values_list("name", flat=True))
-        queryset.update(**values)
-        PeriodicTasks.update_changed()
-        for one in names:
-            audit.record(_actor(request), name, target=one)
-        self.message_user(request, f"Switched {'on' if values['enabled'] else 'off'}: {', '.join(names)}.")
+    def _switching(self, request: HttpRequest, queryset: QuerySet[Any], page: str) -> HttpResponse:
+        numbers = [("s", str(pk)) for pk in queryset.order_by("name").values_list("pk", flat=True)]
+        return redirect(returning(reverse(page), changelist(self), numbers))
 
 
 class _Unlisted(ModelAdmin):  # type: ignore[misc]  # unfold ships no types

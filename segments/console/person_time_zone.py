@@ -1,10 +1,10 @@
-"""The time zone in which a person reads times: kept in their session, UTC until they choose one."""
+"""The time zone in which a person reads times: a setting of theirs, or UTC for as long as they ask for it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -13,10 +13,11 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from segments.console.access import page
-from segments.errors import InvalidInput
 from segments.services.core.page_addresses import own_address
+from segments.services.preferences.choices import choices_of, choose_time_zone, time_zone
 
-_ZONE: Final = "time_zone"
+#: Of the session: times are UTC until the person's zone is asked for again.
+_ONLY_UTC: Final = "only_utc"
 
 
 class PersonTimeZone:
@@ -26,10 +27,15 @@ class PersonTimeZone:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer, with the zone of the session."""
+        """Answer, in the person's zone."""
         is_page = request.path == "/" or request.path.startswith("/console/")
-        name = request.session.get(_ZONE) if is_page and request.user.is_authenticated else None
-        if not name:
+        if not is_page or not request.user.is_authenticated:
+            return self._get_response(request)
+        chosen = choices_of(request.user)
+        own = time_zone(chosen)
+        name = "UTC" if request.session.get(_ONLY_UTC) else own
+        request.own_choices, request.own_zone = chosen, "" if own == "UTC" else own  # type: ignore[attr-defined]
+        if name == "UTC":
             return self._get_response(request)
         with timezone.override(ZoneInfo(name)):
             return self._get_response(request)
@@ -38,14 +44,13 @@ class PersonTimeZone:
 @page
 @require_POST
 def choose(request: HttpRequest) -> HttpResponse:
-    """Read times in the zone that ``zone`` names from now on, ``UTC`` included; back to the page it was chosen on.
-    InvalidInput: no such zone.
+    """Read times in the zone that ``zone`` names from now on; back to the page it was chosen on. Any but UTC becomes a
+    setting of the person; UTC does so with ``keep`` only, else it holds for this session. InvalidInput: no such zone.
     """
-    zone, back = request.POST.get("zone", ""), request.headers.get("Referer", "")
-    if zone not in available_timezones():
-        raise InvalidInput(f"'{zone[:60]}' is not a time zone.", remedy="Give a name such as Europe/Berlin, or UTC.")
-    if zone == "UTC":
-        request.session.pop(_ZONE, None)
+    zone, back = request.POST.get("zone", "").strip(), request.headers.get("Referer", "")
+    if zone != "UTC" or request.POST.get("keep"):
+        choose_time_zone(request.user, zone)
+        request.session.pop(_ONLY_UTC, None)
     else:
-        request.session[_ZONE] = zone
+        request.session[_ONLY_UTC] = True
     return redirect(own_address(request, back) or "console:tables")

@@ -13,6 +13,7 @@ from segments.console.views.clusters import clusters, health, minion_tasks, serv
 from segments.console.views.ingestion import blocked_session, session_actions, table_ingestion
 from segments.console.views.ingestion import sessions as ingestion_sessions
 from segments.console.views.ingestion import setup as ingestion_setup
+from segments.console.views.preferences import lists as preferences
 from segments.console.views.push import push_actions, push_report, pushes
 from segments.console.views.queries import cancelling as query_cancelling
 from segments.console.views.queries import columns as query_columns
@@ -213,6 +214,10 @@ _pages = [
 ]
 _installation = [
     path("console/time-zone/", person_time_zone.choose, name="time_zone"),
+    path("console/settings/", preferences.own_page, name="own_page"),
+    path("console/settings/columns/", preferences.columns, name="list_columns"),
+    path("console/settings/views/save/", preferences.save, name="save_view"),
+    path("console/settings/views/delete/", preferences.delete, name="delete_view"),
     path("console/tour/dismiss/", tour.dismiss_tour, name="dismiss_tour"),
     path("console/tokens/", tokens.token_list, name="tokens"),
     button("console/tokens/<int:token>/revoke/", tokens.REVOKE, name="revoke_token"),
@@ -222,6 +227,8 @@ _installation = [
     path("console/alerts/<int:hook>/test/", alerts.test, name="test_webhook"),
     button("console/alerts/<int:hook>/remove/", alerts.REMOVE, name="remove_webhook"),
     button("console/schedules/<int:schedule>/run/", schedules.RUN_NOW, name="run_schedule"),
+    button("console/schedules/switch-on/", schedules.SWITCH_ON, name="switch_schedules_on"),
+    button("console/schedules/switch-off/", schedules.SWITCH_OFF, name="switch_schedules_off"),
     path("console/clusters/", clusters.cluster_list, name="clusters"),
     path("console/clusters/new/", clusters.add, name="new_cluster"),
     path("console/clusters/<slug:name>/edit/", clusters.edit, name="edit_cluster"),

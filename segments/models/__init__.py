@@ -8,7 +8,7 @@ from segments.models.alerts import AlertDelivery, Webhook
 from segments.models.config_versions import ConfigVersion
 from segments.models.ingestion import IngestionAttempt, IngestionFile, IngestionSession
 from segments.models.mirrors import Cluster, ConsumingSegment, LagSample, LineageEntry, Segment, Table
-from segments.models.people import ApiToken, Grant, SignOnIdentity, TourMark
+from segments.models.people import ApiToken, Grant, PersonSetting, SignOnIdentity, TourMark
 from segments.models.pushes import Push, PushReport, PushSegment
 from segments.models.queries import KeptQuery
 from segments.models.records import AuditEvent, Finding, FindingSnooze, PassRun
@@ -32,6 +32,7 @@ __all__ = [
     "LagSample",
     "LineageEntry",
     "PassRun",
+    "PersonSetting",
     "Push",
     "PushReport",
     "PushSegment",

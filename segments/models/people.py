@@ -95,6 +95,24 @@ class SignOnIdentity(models.Model):
         return f"{self.user}: {self.subject} at {self.issuer}"
 
 
+class PersonSetting(models.Model):
+    """Something that a person chose for the console: a time zone, the columns of a list, a saved view of one.
+
+    ``segments.services.preferences`` says which there are.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="console_settings")
+    key = models.CharField(max_length=120)
+    value = models.JSONField()
+
+    class Meta:
+        ordering = ["user", "key"]
+        constraints = [models.UniqueConstraint(fields=["user", "key"], name="segments_person_setting_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.key}"
+
+
 class TourMark(models.Model):
     """A step of the tour on the start page that somebody has done, or that they dismissed it."""
 

@@ -57,6 +57,7 @@ PAGES = [
     "/console/servers/",
     "/console/audit/",
     "/console/tokens/",
+    "/console/settings/",
 ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -75,3 +77,29 @@ def test_a_query_is_saved_by_keyboard_and_opened_by_its_link(page: Page, world: 
     expect(page.locator("#recent-queries")).to_contain_text("select 1 from t")
     page.get_by_role("button", name="Delete ones").click()
     expect(page.get_by_role("link", name="ones", exact=True)).to_have_count(0)
+
+
+def test_two_snapshots_are_asked_side_by_side(page: Page, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(rows: list[list[object]]) -> dict[str, object]:
+        schema = {"columnNames": ["carrier", "n"], "columnDataTypes": ["STRING", "LONG"]}
+        return {"resultTable": {"dataSchema": schema, "rows": rows}, "exceptions": [], "timeUsedMs": 3}
+
+    monkeypatch.setattr(
+        "segments.console.views.queries.page.query_as_of",
+        lambda ctx, sql, options, name: answer([["AA", 3 if name == "2" else 2], ["UA", 7]]),
+    )
+    page.goto("/console/query/")
+    page.locator("#id_sql").fill("select carrier, count(*) as n from t group by carrier")
+    page.locator("#id_sql").blur()
+    expect(page.locator("#query-against option")).not_to_have_count(1)
+    page.locator("#query-snapshot").select_option("2")
+    page.locator("#query-against").select_option("1")
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_text("1 row is not the same")).to_be_visible()
+    expect(page.get_by_role("region", name="Result: Snapshot 1")).to_contain_text("2")
+    if folder := os.environ.get("SHOTS"):
+        for width in (1360, 390):
+            for scheme in ("light", "dark"):
+                page.set_viewport_size({"width": width, "height": 900})
+                page.emulate_media(color_scheme=scheme)
+                page.screenshot(path=f"{folder}/side-by-side-{width}-{scheme}.png", full_page=True)

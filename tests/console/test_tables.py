@@ -9,8 +9,9 @@ from pytest_django import DjangoAssertNumQueries
 from segments.models import Segment
 from tests.factories import make_entry, make_event, make_finding, make_push, make_run, make_segments, make_table
 
-#: Queries of a logged-in page: session, user, permissions of user and groups, grants, clusters, the number at the bell.
-FRAME = 7
+#: Queries of a logged-in page: session, user, permissions of user and groups, grants, clusters, what the person chose,
+#: the number at the bell.
+FRAME = 8
 
 
 def _text(client: Client, address: str) -> str:

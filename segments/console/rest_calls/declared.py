@@ -34,7 +34,7 @@ _OF_PARTITIONS: Final[Mapping[str, Rest]] = {
 }
 _OF_MESSAGES: Final = ("replay_set_aside", "delete_set_aside")
 #: Buttons that no call does the same as: over REST passes run by name, over tables, not by their schedule.
-WITHOUT_CALL: Final = frozenset({"run_schedule"})
+WITHOUT_CALL: Final = frozenset({"run_schedule", "switch_schedules_on", "switch_schedules_off"})
 CALLS: Final[Mapping[str, Rest]] = {
     "pause": Rest("POST", "tables/{table}/pauseConsumption", {"comment": "why"}),
     "resume": Rest("POST", "tables/{table}/resumeConsumption", {"comment": "why"}),

@@ -88,7 +88,7 @@ def bring_back(ctx: Context, table: TableName, *, actor: Actor) -> ComingBack:
         create_table(ctx, body_of(last) if last else None, actor=actor)
         if found.snapshot is not None:
             try:
-                return_to(ctx, table, found.snapshot, actor=actor)
+                return_to(ctx, table, found.snapshot, actor=actor, part_of=ACTION)
             except PinotAdminError as error:
                 error.message = f"The table is there again, its rows are not yet: {error.message}"
                 error.args = (error.message,)

@@ -12,7 +12,8 @@ QUERY: Final = "query"
 _DISMISSED: Final = "dismissed"
 #: Steps -> what the audit record shows of one that was done.
 _RECORDED: Final[dict[str, Q]] = {
-    "rollback": Q(action__in=("rollback", "revertReplaceSegments", "restoreSnapshot")),
+    "rollback": Q(action__in=("rollback", "revertReplaceSegments"))
+    | Q(action="restoreSnapshot", detail__partOf__isnull=True),  # a deleted table that comes back is no rollback
     "undo": Q(action__in=("undoRollback", "restoreSwitch")),
     "pause": Q(action="pauseConsumption") & ~Q(reason=""),
     "resume": Q(action="resumeConsumption"),

@@ -309,11 +309,22 @@ def test_schedules_are_run_with_a_reason_and_switched_off_on_record(
         assert root.post(page, {**fields, "reason": "disk is full"})["Location"] == SCHEDULES
     assert sent == ["segments.tasks.run_retention"]
     chosen = {"action": "disable_tasks", "_selected_action": [row.pk], "index": "0"}
-    assert root.post(SCHEDULES, chosen).status_code == 302
-    row.refresh_from_db()
-    assert not row.enabled
-    done = AuditEvent.objects.filter(target="Retention", outcome="done")
-    assert set(done.values_list("action", "reason")) == {("runSchedule", "disk is full"), ("disableSchedule", "")}
+    with wiring.use(replaced[0].ctx, None):
+        page = root.post(SCHEDULES, chosen)["Location"]
+        assert page.startswith("/console/schedules/switch-off/?")
+        assert PeriodicTask.objects.get(pk=row.pk).enabled  # choosing it changes nothing yet
+        fields = {"s": row.pk, "next": SCHEDULES}
+        assert root.post(page, fields).status_code == 422
+        assert root.post(page, {**fields, "reason": "moving the store"}).status_code == 302
+        assert not PeriodicTask.objects.get(pk=row.pk).enabled
+        assert "All of them are off already." in root.get(page).content.decode()
+        assert root.get(page.replace("-off", "-on").replace(f"s={row.pk}", "s=99999999")).status_code == 404
+        root.post(page.replace("-off", "-on"), {**fields, "reason": "done"})
+        assert PeriodicTask.objects.get(pk=row.pk).enabled
+    done = AuditEvent.objects.filter(target="Retention", outcome="done").order_by("pk")
+    assert list(done.values_list("action", "reason")) == [
+        ("runSchedule", "disk is full"), ("disableSchedule", "moving the store"), ("enableSchedule", "done"),
+    ]  # fmt: skip
 
 
 def test_a_schedule_is_run_by_administrators_only(replaced: tuple[World, list[str]]) -> None:

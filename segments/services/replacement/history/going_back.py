@@ -122,13 +122,15 @@ def preview_return(ctx: Context, table: TableName, number: int) -> ReturnPreview
     )
 
 
-def return_to(ctx: Context, table: TableName, number: int, *, actor: Actor) -> Returned:
-    """Make queries see exactly that snapshot; returns when all live brokers do.
+def return_to(ctx: Context, table: TableName, number: int, *, actor: Actor, part_of: str = "") -> Returned:
+    """Make queries see exactly that snapshot; returns when all live brokers do. ``part_of``: the action that it is a
+    step of, for the record.
 
     Raises NotFound, StateConflict or PreconditionFailed; nothing is changed then, unless it takes several switches and
     a later one was refused: then the message says which snapshot queries see. Cut anywhere it may be called again.
     """
-    with audit.recorded(ctx, actor, ACTION, table.typed, snapshot=number) as recorded:
+    whole = {"partOf": part_of} if part_of else {}
+    with audit.recorded(ctx, actor, ACTION, table.typed, snapshot=number, **whole) as recorded:
         preview = preview_return(ctx, table, number)
         recorded["from"] = preview.present
         if not preview.allowed:

@@ -1,0 +1,1 @@
+"""What people choose for their own pages; each form leads back to the page that it is on."""
