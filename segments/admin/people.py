@@ -51,6 +51,8 @@ class UserAdmin(BaseUserAdmin, ModelAdmin):  # type: ignore[misc, type-arg]  # u
     other staff: a new password for one of those would be as good as their rights.
     """
 
+    #: Django's widget of two lists has no names that a screen reader could read.
+    filter_horizontal = ()
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
@@ -79,6 +81,8 @@ def _is_below(request: HttpRequest, user: User | None) -> bool:
 @admin.register(Group)
 class GroupAdmin(BaseGroupAdmin, ModelAdmin):  # type: ignore[misc]  # unfold ships no types
     """Groups. Their permissions, and so who gets them, are for superusers."""
+
+    filter_horizontal = ()
 
     def get_readonly_fields(self, request: HttpRequest, obj: Group | None = None) -> tuple[str, ...]:
         """Permissions, to all but superusers."""

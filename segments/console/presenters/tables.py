@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from django.db.models import Case, Count, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models import Case, Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
+from segments.console.listing import Listing, cut
 from segments.console.presenters.badges import Mark, mark, replicas_mark
 from segments.models import Finding, LineageEntry, Push, Table
 from segments.services.access.read_rights import readable_rows
@@ -29,29 +30,39 @@ class TableRow:
     snapshot_at: datetime | None
 
 
-def table_rows(
-    search: str = "", pk: int | None = None, cluster: str | None = None, reader: Any = None
-) -> list[TableRow]:
-    """All tables of the cluster (None: of all) whose name contains ``search``, those in trouble first. One query.
+def table_row(pk: int) -> TableRow | None:
+    """One table; None when it is there no more."""
+    found = _annotated().filter(pk=pk).first()
+    return None if found is None else _row(found)
 
-    ``reader``: only those that this user may read.
+
+def table_page(search: str, number: int, *, cluster: str, reader: Any) -> Listing[TableRow]:
+    """A page of the cluster's tables whose name contains ``search`` and which ``reader`` may read, those in trouble
+    first. What the list shows is read of the page's tables only.
     """
-    query = _annotated()
-    if reader is not None:
-        query = readable_rows(query, reader, cluster="cluster__name", table="name")
+    query = readable_rows(Table.objects.filter(cluster__name=cluster), reader, cluster="cluster__name", table="name")
     if search:
         query = query.filter(name__icontains=search)
-    if cluster is not None:
-        query = query.filter(cluster__name=cluster)
-    if pk is not None:
-        query = query.filter(pk=pk)
-    return [_row(t) for t in query]
+    listing = cut(query.annotate(rank=_rank()).order_by("rank", "name").only("pk"), number)
+    rows = _annotated().filter(pk__in=[table.pk for table in listing.rows])
+    return Listing([_row(t) for t in rows], listing.number, listing.has_next, listing.total, listing.is_capped)
+
+
+def _findings() -> QuerySet[Finding]:
+    return Finding.objects.filter(
+        cluster=OuterRef("cluster__name"), table_name=OuterRef("name"), closed_at=None
+    ).order_by()
+
+
+def _rank() -> Case:
+    """0: it needs help, 1: it is degraded, 2: all is well."""
+    down = Exists(_findings().filter(severity="error")) | Q(replicas_wanted__gt=0, replicas_online=0)
+    less = Exists(_findings().filter(severity="warning")) | Q(replicas_online__lt=F("replicas_wanted"))
+    return Case(When(down, then=Value(0)), When(less, then=Value(1)), default=Value(2))
 
 
 def _annotated() -> QuerySet[Table, Any]:
-    findings = Finding.objects.filter(
-        cluster=OuterRef("cluster__name"), table_name=OuterRef("name"), closed_at=None
-    ).order_by()
+    findings = _findings()
     pushes = Push.objects.filter(cluster=OuterRef("cluster__name"), table_name=OuterRef("raw_name")).order_by(
         "-created_at"
     )
@@ -61,21 +72,19 @@ def _annotated() -> QuerySet[Table, Any]:
         counted = findings.filter(severity=severity).values("table_name").annotate(n=Count("pk")).values("n")
         return Coalesce(Subquery(counted, output_field=IntegerField()), Value(0))
 
-    query = Table.objects.select_related("cluster").annotate(
-        errors=count("error"),
-        warnings=count("warning"),
-        last_push_id=Subquery(pushes.values("pk")[:1]),
-        last_push_state=Subquery(pushes.values("state")[:1]),
-        last_push_at=Subquery(pushes.values("created_at")[:1]),
-        snapshot_ms=Subquery(snapshot.values("timestamp_ms")[:1]),
+    return (
+        Table.objects.select_related("cluster")
+        .annotate(
+            errors=count("error"),
+            warnings=count("warning"),
+            last_push_id=Subquery(pushes.values("pk")[:1]),
+            last_push_state=Subquery(pushes.values("state")[:1]),
+            last_push_at=Subquery(pushes.values("created_at")[:1]),
+            snapshot_ms=Subquery(snapshot.values("timestamp_ms")[:1]),
+            rank=_rank(),
+        )
+        .order_by("rank", "name")
     )
-    down = Q(errors__gt=0) | Q(replicas_wanted__gt=0, replicas_online=0)
-    rank = Case(
-        When(down, then=Value(0)),
-        When(Q(warnings__gt=0) | Q(replicas_online__lt=F("replicas_wanted")), then=Value(1)),
-        default=Value(2),
-    )
-    return query.annotate(rank=rank).order_by("rank", "name")
 
 
 def _row(table: Any) -> TableRow:

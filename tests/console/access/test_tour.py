@@ -40,6 +40,7 @@ def test_what_the_audit_record_shows_is_ticked_but_only_of_this_person_done_and_
     make_event(actor="someone", action="rollback")
     make_event(actor="olga", action="undoRollback", outcome="refused")
     make_event(actor="olga", action="pauseConsumption", reason="")
+    make_event(actor="olga", action="restoreSnapshot", detail={"partOf": "restoreTable"})  # a deleted table came back
     assert "<s>" not in start_page(operator)
     make_event(actor="olga", action="pauseConsumption", reason="maintenance")
     make_event(actor="olga", action="revertReplaceSegments")

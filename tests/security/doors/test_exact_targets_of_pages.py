@@ -208,7 +208,9 @@ def test_with_rights_on_one_table_no_form_changes_another_or_another_cluster(bot
             status = sent(mia, prefix + address.removeprefix("/console") if prefix else address, fields(named, both))
             target = table if "typed" in route.parameters else rest if "push_id" in route.parameters else named
             # What is each person's own, and a form that leads to its first page when no file was chosen.
-            is_own = address.startswith(("/console/tokens/", "/console/tour/", "/console/new-table/columns/"))
+            is_own = address.startswith(
+                ("/console/tokens/", "/console/tour/", "/console/settings/", "/console/new-table/columns/")
+            )
             is_hers = (target == "mine" and not prefix) or is_own
             count += 1
             now = both.not_hers()

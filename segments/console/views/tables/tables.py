@@ -18,7 +18,7 @@ from segments.console.listing import asked, cut, page_number
 from segments.console.presenters.access.tour import tour_steps
 from segments.console.presenters.badges import mark, replicas_mark
 from segments.console.presenters.realtime_rows import visible_rows
-from segments.console.presenters.tables import schema_columns, table_rows
+from segments.console.presenters.tables import schema_columns, table_page, table_row
 from segments.domain.segments.ideal_state import ERROR
 from segments.domain.tables.secret_masks import mask
 from segments.domain.tables.table_config import TableConfig
@@ -61,13 +61,16 @@ SORT_LABELS: Final = [
 @page
 @require_safe
 def table_list(request: HttpRequest) -> HttpResponse:
-    """All tables, those in trouble first."""
-    search = asked(request, "q")["q"]
-    rows = table_rows(search, cluster=cluster_of(request), reader=request.user)
-    context = {"rows": rows, "q": search, "is_empty": not rows and not search, "may_operate": may_somewhere(request)}
+    """A page of the tables, those in trouble first."""
+    search, number, cluster = asked(request, "q")["q"], page_number(request.GET.get("page")), cluster_of(request)
+    listing = table_page(search, number, cluster=cluster, reader=request.user)
+    context = {
+        "listing": listing, "rows": listing.rows, "q": search, "may_operate": may_somewhere(request),
+        "is_empty": not listing.rows and not search and number == 1,
+    }  # fmt: skip
     context["may_create"] = may_somewhere(request, ADMINISTER)
-    if context["may_operate"] and not search and cluster_of(request) == default_cluster():
-        context["tour"] = tour_steps(request.user, [row.table.name for row in rows])
+    if context["may_operate"] and not search and number == 1 and cluster == default_cluster():
+        context["tour"] = tour_steps(request.user, [row.table.name for row in listing.rows])
     return render(request, "console/tables.html", context)
 
 
@@ -170,7 +173,7 @@ def _tasks(config: TableConfig, offers: Offers) -> dict[str, Any]:
 
 def head(request: HttpRequest, table: Table, tab: str) -> dict[str, Any]:
     """What every page of a table shows on top."""
-    rows = table_rows(pk=table.pk)
-    if not rows:
+    row = table_row(table.pk)
+    if row is None:
         raise Http404
-    return {"table": table, "row": rows[0], "tab": tab, "may_operate": may_operate(request, table.name)}
+    return {"table": table, "row": row, "tab": tab, "may_operate": may_operate(request, table.name)}

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -58,12 +57,9 @@ RUN_NOW: Final = Operation(
 
 
 def _chosen(target: Target) -> list[PeriodicTask]:
-    """Those that ``s`` names by their numbers, but for Celery's own; 404 else."""
+    """Those that ``s`` names by their numbers, but for Celery's own."""
     numbers = [n for text in target.values("s") if (n := whole_number(text)) is not None and n < 1 << 31]
-    found = list(PeriodicTask.objects.filter(pk__in=numbers).exclude(task__startswith="celery.").order_by("name"))
-    if not found or len(found) < len(target.values("s")):
-        raise Http404
-    return found
+    return list(PeriodicTask.objects.filter(pk__in=numbers).exclude(task__startswith="celery.").order_by("name"))
 
 
 def _switcher(*, is_on: bool) -> Callable[[Target, Operation], Operation]:
@@ -79,7 +75,7 @@ def _switcher(*, is_on: bool) -> Callable[[Target, Operation], Operation]:
                 (f"Switched {word}", changing),
                 (f"Is {word} already", [row.name for row in rows if row.enabled == is_on]),
             ],
-            why_not="" if changing else f"All of them are {word} already.",
+            why_not="" if changing else f"All of them are {word} already." if rows else "No schedule is chosen.",
         )
 
     return shown
