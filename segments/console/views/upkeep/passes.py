@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -16,6 +18,9 @@ from segments.models import Finding, PassRun, Table
 from segments.services.access.read_rights import readable_rows
 from segments.services.upkeep import passes
 from segments.wiring import offers_of
+
+#: Tables that the form offers; of more of them the name is typed.
+_MOST_LISTED: Final = 200
 
 
 @page
@@ -32,8 +37,10 @@ def pass_list(request: HttpRequest) -> HttpResponse:
         query = query.filter(task=wanted["task"])
     if wanted["table"]:
         query = query.filter(table_name__icontains=wanted["table"])
+    names = list(tables.values_list("name", flat=True)[: _MOST_LISTED + 1])
     context = {
-        "tables": list(tables.values_list("name", flat=True)),
+        "tables": names[:_MOST_LISTED],
+        "has_more_tables": len(names) > _MOST_LISTED,
         "listing": cut(query, page_number(request.GET.get("page"))),
         "wanted": wanted,
         "passes": sorted(passes.PASSES),
