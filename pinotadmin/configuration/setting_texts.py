@@ -101,3 +101,10 @@ def between(separator: str) -> Callable[[str], list[str]]:
         return [part.strip() for part in text.split(separator) if part.strip()]
 
     return read
+
+
+def with_checked_certificate(url: str) -> str:
+    """The address of a Redis for Celery, which takes any certificate of a ``rediss://`` that does not say otherwise."""
+    if not url.startswith("rediss://") or "ssl_cert_reqs=" in url:
+        return url
+    return f"{url}{'&' if '?' in url else '?'}ssl_cert_reqs=required"

@@ -8,7 +8,7 @@ import django_htmx
 
 from pinotadmin import log_lines
 from pinotadmin.configuration.given import given
-from pinotadmin.configuration.setting_texts import as_bool, between
+from pinotadmin.configuration.setting_texts import as_bool, between, with_checked_certificate
 from pinotadmin.settings.installation import BASE_DIR, DATABASE, HOST, LOG_LEVEL, REDIS_URL
 from pinotadmin.settings.limits import MAX_BODY_BYTES
 from segments.domain.jobs.workers import pools
@@ -135,7 +135,7 @@ SPECTACULAR_SETTINGS = {
 }
 
 # -- Celery
-CELERY_BROKER_URL = REDIS_URL
+CELERY_BROKER_URL = with_checked_certificate(REDIS_URL)
 CELERY_TIMEZONE = TIME_ZONE
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import ssl
 from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from kombu import Connection
 
 from pinotadmin.configuration.given import FILE, Given
-from pinotadmin.configuration.setting_texts import as_bool, as_bytes, as_number, as_seconds, number_from
+from pinotadmin.configuration.setting_texts import (
+    as_bool,
+    as_bytes,
+    as_number,
+    as_seconds,
+    number_from,
+    with_checked_certificate,
+)
 from pinotadmin.settings.database import database
 
 
@@ -105,3 +114,14 @@ def test_a_folder_of_sockets_can_be_the_host_of_a_postgresql_address() -> None:
 def test_an_address_of_no_database_is_refused(url: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         database(url)
+
+
+def test_the_certificate_of_a_redis_is_checked_by_workers_too() -> None:
+    for given, required in (
+        ("rediss://:pw@h:6380/0", ssl.CERT_REQUIRED),
+        ("rediss://:pw@h:6380/0?ssl_ca_certs=/etc/ca.pem", ssl.CERT_REQUIRED),
+        ("rediss://:pw@h:6380/0?ssl_cert_reqs=none", ssl.CERT_NONE),
+    ):
+        with Connection(with_checked_certificate(given)) as connection:
+            assert connection.ssl["ssl_cert_reqs"] == required
+    assert with_checked_certificate("redis://h:6379/0") == "redis://h:6379/0"
