@@ -132,7 +132,7 @@ class Front:
         self._http.server_close()
 
     def answer(self, request: BaseHTTPRequestHandler) -> None:
-        body = request.rfile.read(int(request.headers.get("Content-Length") or 0))
+        body = _body(request)
         self.seen.append((request.command, request.path))
         self.headers.append(dict(request.headers))
         fault = self.fault(request.command, request.path)
@@ -146,7 +146,8 @@ class Front:
             request.end_headers()
             return
         link = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=30)
-        link.request(request.command, request.path, body, dict(request.headers))
+        headers = {k: v for k, v in request.headers.items() if k.lower() not in ("transfer-encoding", "expect")}
+        link.request(request.command, request.path, body, {**headers, "Content-Length": str(len(body))})
         answer = link.getresponse()
         data = answer.read()
         request.send_response(answer.status)
@@ -159,6 +160,19 @@ class Front:
         request.wfile.write(data[: len(data) // 2] if fault == "cut" else data)
         request.close_connection = request.close_connection or fault == "cut"
         link.close()
+
+
+def _body(request: BaseHTTPRequestHandler) -> bytes:
+    """The client of S3 sends parts in chunks."""
+    if request.headers.get("Transfer-Encoding", "").lower() != "chunked":
+        return request.rfile.read(int(request.headers.get("Content-Length") or 0))
+    found = b""
+    while size := int(request.rfile.readline().split(b";")[0], 16):
+        found += request.rfile.read(size)
+        request.rfile.readline()
+    while request.rfile.readline().strip():
+        """Trailers."""
+    return found
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import uuid
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from typing import Any, Final
 
 from segments.domain.ingestion.registry import Registry
 from segments.domain.ingestion.session import FileRecord, IngestionSession, Run, count
-from segments.errors import Conflict, StateConflict
+from segments.errors import Conflict, StateConflict, Unavailable
 from segments.names import TableName
 from segments.secret_texts import mask_text
 from segments.services.core.context import Context
@@ -20,6 +21,7 @@ from segments.services.ingestion.session_store import change_session, finish_ses
 from segments.services.jobs.heartbeat import heartbeat
 from segments.spark.build_part import Built
 
+log = logging.getLogger(__name__)
 _HEARTBEAT_S: Final = 3.0
 #: A run that no worker took up for this long is handed to the queue again.
 PICKUP_MS: Final = 20_000
@@ -54,8 +56,7 @@ class HeldSession:
         with self._one_writer:
             self.session = finish_session(self.ctx, self.table, self.session.id, lambda s: self._mine(s, fields), new)
         self._use(manifest)
-        if old:
-            self.ctx.deep_store.delete(old)
+        self._drop(old)
 
     def check(self) -> None:
         """Conflict when the lease is known to be lost."""
@@ -115,8 +116,17 @@ class HeldSession:
 
     def _use(self, manifest: Manifest) -> None:
         self.manifest = manifest
-        if self._replaced:
-            self.ctx.deep_store.delete(self._replaced)
+        self._drop(self._replaced)
+
+    def _drop(self, path: str) -> None:
+        """Delete a list that nothing names any more. Where the store does not, it stays and does no harm: the session
+        goes on.
+        """
+        try:
+            if path:
+                self.ctx.deep_store.delete(path)
+        except (OSError, Unavailable) as error:
+            log.warning("'%s' stays in the deep store: %s", path, error)
 
 
 def acquire(ctx: Context, table: TableName, session_id: str, owner: str) -> HeldSession | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections import Counter
 from collections.abc import Sequence
@@ -28,7 +29,7 @@ from segments.domain.ingestion.transitions import (
     on_trigger,
 )
 from segments.domain.segments import segment_metadata
-from segments.errors import Conflict, NotFound, StateConflict
+from segments.errors import Conflict, NotFound, StateConflict, Unavailable
 from segments.names import TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
@@ -50,6 +51,7 @@ from segments.services.ingestion.slices.kept_rows import Split, preview_splits
 from segments.services.jobs.queue import enqueue_session
 from segments.store import paths
 
+log = logging.getLogger(__name__)
 _ATTEMPTS: Final = 5
 
 
@@ -125,10 +127,18 @@ def files_of(ctx: Context, session: IngestionSession) -> Sequence[FileRecord]:
 
 
 def cancel(ctx: Context, table: TableName, actor: Actor) -> IngestionSession:
-    """Give the open session up and take back what it did. NotFound when none is open, StateConflict if it switches."""
+    """Give the open session up and take back what it did; where a part of the system does not answer, the pass does
+    that later. NotFound when none is open, StateConflict if it switches.
+    """
     session = _open_session(ctx, table)
     _check_not_switching(ctx, table, session)
-    discard(ctx, table, session, EndReason.CANCELLED, actor)
+    try:
+        discard(ctx, table, session, EndReason.CANCELLED, actor)
+    except (OSError, Unavailable) as error:
+        given_up = find_session(ctx, table, session.id)
+        if given_up is None or not given_up.session.has_leftovers:
+            raise
+        log.warning("What session %s of %s left is removed later: %s", session.id, table, error)
     audit.record(actor, "cancelIngestionSession", cluster=ctx.cluster, target=table.typed, session=session.id)
     after = find_session(ctx, table, session.id)
     return after.session if after is not None else session
