@@ -15,11 +15,6 @@ from tests.repo.realtime_cases import COMPLETION, REALTIME_OPERATIONS
 TESTS = Path(__file__).resolve().parents[1]
 
 #: Reasons for cases that no test of this repository can show.
-MINION = "no: there are no minions; pushes run in workers, and passes are periodic tasks"
-SESSIONS = (
-    "no: file ingestion sessions are a feature of a vendor's minion task; a push of ours is one session and is "
-    "tested as such"
-)
 CLIENT = "no: the waits and retries of Pinot's own client jar; our push calls the use cases directly"
 MULTI = "no: one specification pushes to one cluster"
 
@@ -54,8 +49,33 @@ BATCH_PUSH = {
     "test_a_young_lock_refuses_a_protected_upload_and_an_old_one_is_taken_over",
     55: "push/test_push_spec.py::test_a_specification_for_pinot_is_taken_as_it_is",
     57: "push/test_push_spec.py::test_a_specification_for_pinot_is_taken_as_it_is",
-    **dict.fromkeys((59, 61, 63, 65), MINION),
-    **dict.fromkeys(range(67, 112, 2), SESSIONS),
+    59: "api/tasks/test_pinot_tasks.py::test_scheduling_begins_a_run_and_says_when_there_is_nothing_to_do",
+    61: "no: a table has one file ingestion task, with one folder and one limit",
+    63: "api/tasks/test_pinot_tasks.py::test_a_completed_task_says_how_it_really_went",
+    65: "no: no controller locks a table; every write is conditional, and a second trigger is told so",
+    67: "domain/ingestion/test_scenes.py::test_scene_1_nothing_is_visible_while_files_fail",
+    69: "domain/ingestion/test_scenes.py::test_scene_2_a_new_file_joins_the_retry",
+    71: "domain/ingestion/test_scenes.py::test_scene_2_a_new_file_joins_the_retry",
+    73: "domain/ingestion/test_scenes.py::test_scene_3_a_failed_file_is_read_as_it_is_now",
+    75: "domain/ingestion/test_scenes.py::test_scene_4_a_staged_file_that_changed_waits_for_the_next_session",
+    77: "domain/ingestion/test_scenes.py::test_scene_4_a_staged_file_that_changed_waits_for_the_next_session",
+    79: "domain/ingestion/test_scenes.py::test_scene_5_the_older_version_of_the_deleted_file_goes_too",
+    81: "domain/ingestion/test_scenes.py::test_scene_6_the_older_version_of_the_deleted_file_goes_too",
+    83: "domain/ingestion/test_scenes.py::test_scene_6_a_failed_file_that_was_deleted_is_left_out",
+    85: "domain/ingestion/test_scenes.py::test_a_file_that_was_deleted_and_came_back_is_read_again",
+    87: "domain/ingestion/test_scenes.py::test_without_retries_a_failed_session_is_thrown_away_whole",
+    89: "api/ingestion/test_actions.py::test_a_trigger_begins_a_session_and_a_second_one_is_skipped",
+    91: "domain/ingestion/test_task_config.py::test_a_number_of_retries_that_is_none_is_refused",
+    93: "ingestion/test_interruptions.py::test_a_session_cut_after_every_write_ends_the_same",
+    95: "ingestion/test_scenes.py::test_a_switch_that_an_operator_reverted_begins_again_from_the_staged_files",
+    97: "ingestion/test_late_files.py::test_files_staged_after_a_cancellation_are_removed",
+    99: "ingestion/test_scenes.py::test_files_are_read_in_batches_of_the_tasks_limit_in_one_session",
+    101: "ingestion/test_scenes.py::test_an_empty_folder_does_not_empty_the_table",
+    103: "ingestion/test_scenes.py::test_files_appear_one_by_one_without_consistent_push",
+    105: "ingestion/test_scenes.py::test_clearing_keeps_what_is_visible_and_reads_the_rest_again",
+    107: "domain/ingestion/test_scenes.py::test_a_changed_config_starts_over_although_retries_are_left",
+    109: "domain/ingestion/test_session.py::test_the_znode_stays_small_with_20_000_files_and_segments",
+    111: "ingestion/test_scenes.py::test_one_by_one_a_changed_file_takes_the_place_of_its_old_rows_and_deleted_ones_go",
 }
 
 STORAGE = {

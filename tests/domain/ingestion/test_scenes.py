@@ -98,6 +98,7 @@ def test_scene_4_a_staged_file_that_changed_waits_for_the_next_session(mode: str
         return
     assert (word, table.session is first) == ("begin", False)
     assert table.read[2] == (["F0", *ROWS] if mode == "SWP" else ["F1"])
+    assert mode != "SWP" or set(table.switches[1][0]) == set(table.switches[0][1])
     assert table.trigger() == "idle"
 
 
