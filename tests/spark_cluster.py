@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,11 +19,16 @@ _ENVIRONMENT = ("PATH", "HOME", "LANG", "TMPDIR")
 
 
 @contextmanager
-def spark_cluster(folder: Path) -> Iterator[str]:
-    """The master's address, when both workers are registered. Nothing of this repository is on their paths."""
+def spark_cluster(folder: Path, environment: Mapping[str, str] | None = None) -> Iterator[str]:
+    """The master's address, when both workers are registered. Nothing of this repository is on their paths.
+    ``environment``: of the executors, beside what they need to start.
+    """
+    given = dict(environment or {})
     port, log = free_port(), folder / "master.log"
     (folder / "spark-defaults.conf").write_text("spark.master.rest.enabled false\n")
-    processes = [_start(folder, log, "master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")]
+    processes = [
+        _start(folder, log, given, "master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
+    ]
     master = f"spark://127.0.0.1:{port}"
     try:
         for number in range(2):
@@ -31,6 +36,7 @@ def spark_cluster(folder: Path) -> Iterator[str]:
                 _start(
                     folder,
                     folder / f"worker{number}.log",
+                    given,
                     "worker.Worker",
                     "--host",
                     "127.0.0.1",
@@ -54,9 +60,9 @@ def spark_cluster(folder: Path) -> Iterator[str]:
             process.wait(60)
 
 
-def _start(folder: Path, log: Path, kind: str, *arguments: str) -> subprocess.Popen[bytes]:
+def _start(folder: Path, log: Path, given: Mapping[str, str], kind: str, *arguments: str) -> subprocess.Popen[bytes]:
     java = find_java(os.environ)
-    environment = {k: os.environ[k] for k in _ENVIRONMENT if k in os.environ} | {
+    environment = dict(given) | {k: os.environ[k] for k in _ENVIRONMENT if k in os.environ} | {
         "JAVA_HOME": str(java.home), "SPARK_HOME": str(_SPARK), "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m", "SPARK_CONF_DIR": str(folder),
     }  # fmt: skip

@@ -54,7 +54,7 @@ def executors() -> list[int]:
 
 def test_all_scenes_on_a_cluster_and_s3_survive_a_killed_executor(tmp_path: Path, s3: S3Server) -> None:
     (tmp_path / "spark").mkdir()
-    with spark_cluster(tmp_path / "spark") as master:
+    with spark_cluster(tmp_path / "spark", s3.settings) as master:
         settings = {
             **s3.settings,
             "DEEP_STORE_URL": "s3://deep-store/segments",
