@@ -81,7 +81,9 @@ def test_a_segment_with_rows_of_other_partitions_too_is_named_and_nothing_is_rea
     world = of_partitions(tmp_path)
     world.configure(replacePartitions="city=0,1")
     world.file("again.csv", f"{CITIES[1]},1,17000")
-    assert len(sessions.preview(world.ctx, TABLE).crossing) == 1
+    found = sessions.preview(world.ctx, TABLE)
+    assert len(found.crossing) == 1
+    assert "set replaceCrossing to split" in found.what
     with pytest.raises(StateConflict, match="the edge of the replaced partitions") as refused:
         world.go()
     assert "replacePartitions" in refused.value.remedy

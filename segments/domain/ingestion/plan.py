@@ -8,6 +8,7 @@ from typing import Final
 
 from segments.domain.formats.plural import counted
 from segments.domain.ingestion.registry import Ingested, Registry
+from segments.domain.ingestion.replaced_part import Selector
 from segments.domain.ingestion.selection import Extent, chosen_segments
 from segments.domain.ingestion.session import FileRecord, FileState, Fingerprint
 from segments.domain.ingestion.task_config import IngestionMode, IngestionTask, ModifiedFilePolicy
@@ -167,14 +168,19 @@ def _selected(task: IngestionTask, registry: Registry, visible: Visible) -> tupl
     inside, crossing = chosen_segments(selector, visible.segments)
     if crossing and (visible.no_split or not selector.splits):
         why = f" {visible.no_split}" if selector.splits else ""
-        other = "" if visible.no_split else ", or set replaceCrossing to split"
         raise StateConflict(
             f"{counted(len(crossing), 'segment', 'crosses', 'cross')} the edge of the replaced {selector.what}: "
             f"{_some(crossing)}.{why}",
-            remedy=f"Widen {selector.keys} until they hold these segments whole{other}.",
+            remedy=widened(selector, may_split=not visible.no_split),
             segments=list(crossing[:100]),
         )
     return tuple(sorted((*inside, *crossing)))
+
+
+def widened(selector: Selector, *, may_split: bool = True) -> str:
+    """What to do about segments at the edge."""
+    other = ", or set replaceCrossing to split" if may_split else ""
+    return f"Widen {selector.keys} until they hold these segments whole{other}."
 
 
 def crossing_segments(task: IngestionTask, visible: Visible) -> tuple[str, ...]:

@@ -16,6 +16,8 @@ from segments.names import shown
 
 _TIMES: Final = ("replaceFrom", "replaceUntil")
 _PARTITIONS: Final = "replacePartitions"
+#: Each of these begins a selector.
+SELECTING: Final = (*_TIMES, "replaceFiles", _PARTITIONS)
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,18 @@ class Selector:
         """The part in words, after "the replaced"."""
         chosen = ("time range" if self.times else "", "partitions" if self.partitions else "")
         return " and ".join(filter(None, chosen)) or "files"
+
+    @property
+    def words(self) -> str:
+        """The part for people, after "in place of"; times in UTC."""
+        if self.files is not None:
+            return f"the rows of files that match {self.files}"
+        times = f" from {_text(self.times[0])} until {_text(self.times[1])}" if self.times else ""
+        chosen = self.partitions
+        ids = ", ".join(map(str, sorted(chosen.ids))) if chosen else ""
+        partitions = f" of partitions {ids} of column '{chosen.column}'" if chosen else ""
+        edge = "split" if self.splits else "refused"
+        return f"the rows{times}{partitions} (segments at the edge are {edge})"
 
     @property
     def keys(self) -> str:
@@ -174,6 +188,13 @@ def _ids(text: str) -> tuple[str, frozenset[int]] | None:
     if not column.strip() or any(n is None or n < 0 for n in found):
         return None
     return column.strip(), frozenset(n for n in found if n is not None)
+
+
+def _text(ms: int) -> str:
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC).isoformat().removesuffix("+00:00").replace("T00:00:00", "")
+    except (ValueError, OverflowError, OSError):
+        return str(ms)
 
 
 def _time_ms(text: str) -> int | None:

@@ -239,10 +239,6 @@ class IngestionSession:
         """It is over, and what it leaves is not all removed yet: staged files, or the switch of one given up."""
         return not self.is_open and bool(self.task)
 
-    def held_by(self, owner: str, now_ms: int) -> bool:
-        """Does this owner hold the lease now?"""
-        return self.owner == owner and now_ms < self.lease_until_ms
-
     def changed(self, now_ms: int, **fields: Any) -> IngestionSession:
         """A copy with other fields, written down now."""
         return replace(self, updated_ms=now_ms, **fields)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from segments.domain.ingestion.replaced_part import (
+    SELECTING,
     Selector,
     partition_problems,
     read_selector,
@@ -196,7 +197,12 @@ def _overruled(given: Mapping[str, str]) -> list[Problem]:
     elif _flag(given, "enableAtomicUpload") and given.get("ingestionMode", "").strip().upper() != IngestionMode.SYNC:
         what = "'enableAtomicUpload' has no effect in APPEND mode"
         found.append(Problem("enableAtomicUpload", what, "Set ingestionMode to SYNC, or remove it."))
+    if swap:
+        what = "has no effect next to 'consistentPushSwapEnabled', which replaces the whole table"
+        found += [Problem(key, f"'{key}' {what}", "Remove one of the two.") for key in SELECTING if key in given]
     if not (swap or consistent):
+        what = "needs consistentPushEnabled: what it names is replaced in one switch"
+        found += [wrong(key, f"'{key}' {what}", "Set it to true.") for key in SELECTING if key in given]
         for key in ("consistentPushMaxRetries", "clearConsistentPushState"):
             if key in given:
                 what = f"'{key}' has no effect without consistentPushEnabled or consistentPushSwapEnabled"
@@ -231,7 +237,7 @@ def _task(given: Mapping[str, str], config: TableConfig) -> IngestionTask:
         skip_unreadable=_flag(given, "skipFileIfFailToInitReader"),
         error_rate=_share(given["errorRate"]) if "errorRate" in given else None,
         recursive=given.get("searchRecursively", _TRUE).strip().lower() != "false",
-        selector=read_selector(given, config),
+        selector=None if swap else read_selector(given, config),
         schedule_zone=given.get("scheduleTimeZone", "").strip() or None,
     )
 

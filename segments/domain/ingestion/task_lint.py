@@ -128,6 +128,8 @@ def _effective(task: IngestionTask, given: Mapping[str, str], ahead: ScheduleAhe
     files = f"{task.input_format} files below {mask_text(task.input_dir)}"
     if task.swap:
         first = f"A session reads all {files} and replaces the whole table by them in one switch."
+    elif task.selector is not None:
+        first = f"A session reads all {files}, in place of {mask_text(task.selector.words)}."
     elif task.mode is IngestionMode.SYNC:
         first = f"A session keeps the table in step with the {files}: new, changed and deleted ones."
     else:

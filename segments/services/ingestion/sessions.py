@@ -9,7 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from segments.domain.ingestion.plan import Plan, added_again, crossing_segments, replaced_segments, split_segments
+from segments.domain.ingestion.plan import (
+    Plan,
+    added_again,
+    crossing_segments,
+    replaced_segments,
+    split_segments,
+    widened,
+)
 from segments.domain.ingestion.session import (
     FileRecord,
     FileState,
@@ -169,7 +176,8 @@ def preview(ctx: Context, table: TableName, *, forced: bool = False) -> Preview:
     task, visible = found.setup.task, found.situation.visible
     crossing, splits = crossing_segments(task, visible), split_segments(task, visible)
     if crossing and task.selector is not None and (visible.no_split or not splits):
-        return Preview(f"Refused: segments cross the edge of the replaced {task.selector.what}.", crossing=crossing)
+        what = f"Refused: segments cross the edge of the replaced {task.selector.what}."
+        return Preview(f"{what} {visible.no_split or widened(task.selector)}", crossing=crossing)
     decision, now = on_trigger(found.situation), found.situation
     if isinstance(decision, Idle):
         return Preview(decision.why, {"unchanged": len(now.listing)})

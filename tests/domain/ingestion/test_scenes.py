@@ -10,7 +10,7 @@ import pytest
 from segments.domain.ingestion.plan import Visible
 from segments.domain.ingestion.session import FileState, SessionState
 from segments.domain.ingestion.task_config import IngestionTask
-from segments.domain.ingestion.transitions import on_trigger
+from segments.domain.ingestion.transitions import clears, on_trigger
 from segments.errors import InvalidInput, StateConflict
 from tests.domain.ingestion.model_table import ModelTable, task
 
@@ -253,6 +253,13 @@ def test_clearing_throws_the_session_away_and_keeps_what_is_visible(mode: str) -
     table.bad = {"F6"}
     assert table.trigger() == "begin"
     assert table.trigger() == "retry", "the flag is honoured once for a version of the config"
+
+
+def test_clearing_is_for_consistent_push_only() -> None:
+    table = ModelTable(task(clearConsistentPushState="true"))
+    assert not clears(table.situation)
+    table.task = task(clearConsistentPushState="true", consistentPushEnabled="true")
+    assert clears(table.situation)
 
 
 def test_a_changed_config_starts_over_although_retries_are_left() -> None:

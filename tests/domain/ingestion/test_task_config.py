@@ -127,7 +127,8 @@ def test_what_another_key_overrules_is_named() -> None:
 
 
 def test_a_replaced_time_range_needs_both_ends_in_order() -> None:
-    found = read({"replaceFrom": "2026-01-01", "replaceUntil": "1769904000000"}).selector
+    consistent = {"consistentPushEnabled": "true"}
+    found = read({**consistent, "replaceFrom": "2026-01-01", "replaceUntil": "1769904000000"}).selector
     assert found is not None
     assert found.from_ms == 1767225600000
     assert (found.until_ms, found.files) == (1769904000000, None)
@@ -137,7 +138,19 @@ def test_a_replaced_time_range_needs_both_ends_in_order() -> None:
         {"replaceFrom": "2026-01-01", "replaceUntil": "2026-01-02", "replaceFiles": "glob:**"},
     ):
         with pytest.raises(InvalidInput):
-            read(keys)
+            read({**consistent, **keys})
+
+
+def test_what_a_session_replaces_is_told_in_words_and_needs_one_switch() -> None:
+    keys = {**PLAIN, "replaceFrom": "2026-01-01", "replaceUntil": "2026-01-02T12:00:00", "replaceCrossing": "split"}
+    with pytest.raises(InvalidInput, match="'replaceFrom' needs consistentPushEnabled"):
+        read(keys)
+    found = read({**keys, "consistentPushEnabled": "true"}).selector
+    assert found is not None
+    assert found.words == "the rows from 2026-01-01 until 2026-01-02T12:00:00 (segments at the edge are split)"
+    swap = {**keys, "consistentPushSwapEnabled": "true"}
+    assert read(swap).selector is None
+    assert keys_of(problems(swap)) == ["replaceFrom", "replaceUntil"]
 
 
 def test_a_realtime_table_cannot_have_the_task() -> None:

@@ -44,7 +44,7 @@ def _to_trigger(target: Target, plain: Operation) -> Operation:
         fields={_OVERRIDE: _override_field()} if stopped else {},
         lists=_lists(found),
         why_not=found.what if nothing else "",
-        why_not_title="There is nothing to do." if nothing else plain.why_not_title,
+        why_not_title="There is nothing to do." if nothing and not found.crossing else plain.why_not_title,
     )
 
 

@@ -70,4 +70,7 @@ def configured(table: Table) -> Configured:
         return Configured(None, str(error))
     if task is None:
         return Configured(None)
-    return Configured(task, "", mask_text(task.input_dir), mode_words(task.mode, swap=task.swap))
+    mode = mode_words(task.mode, swap=task.swap)
+    if task.selector is not None:
+        mode = f"replace: all files of the folder, in place of {mask_text(task.selector.words)}"
+    return Configured(task, "", mask_text(task.input_dir), mode)
