@@ -136,6 +136,15 @@ def test_segments_that_were_partitioned_otherwise_are_split_by_their_values(tmp_
     assert (world.session.error, counts(world)) == ("", {0: 2, 2: 2, 3: 1})
 
 
+def test_partitions_of_another_function_say_nothing(tmp_path: Path) -> None:
+    world = of_partitions(tmp_path)
+    columns = {"city": {"functionName": "HashCode", "numPartitions": 4}}
+    world.configure_table(tableIndexConfig={"segmentPartitionConfig": {"columnPartitionMap": columns}})
+    world.configure(replacePartitions="city=1")
+    world.file("again.csv", f"{CITIES[3]},1,17000")
+    assert len(sessions.preview(world.ctx, TABLE).crossing) == 3
+
+
 @pytest.mark.parametrize(
     ("given", "says"),
     [
