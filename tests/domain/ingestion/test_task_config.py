@@ -141,7 +141,7 @@ def test_a_replaced_time_range_needs_both_ends_in_order() -> None:
             read({**consistent, **keys})
 
 
-def test_what_a_session_replaces_is_told_in_words_and_needs_one_switch() -> None:
+def test_what_a_session_replaces_is_written_in_words_and_needs_one_switch() -> None:
     keys = {**PLAIN, "replaceFrom": "2026-01-01", "replaceUntil": "2026-01-02T12:00:00", "replaceCrossing": "split"}
     with pytest.raises(InvalidInput, match="'replaceFrom' needs consistentPushEnabled"):
         read(keys)

@@ -1,7 +1,7 @@
 """Everything that is measured of file ingestion sessions, one bench after the other: many small files, the session's
 page, many and one large CSV file, memory of a worker.
 
-Usage: ``python -m bench.sessions [--small]``. ``--small`` is a hundredth of it and says nothing about speed.
+Usage: ``python -m bench.ingestion [--small]``. ``--small`` is a hundredth of it and says nothing about speed.
 """
 
 from __future__ import annotations
