@@ -14,8 +14,8 @@ from segments.segmentfile.columns.partition import partition_ids
 from segments.services.ingestion import sessions
 from segments.services.ingestion.slices.kept_rows import opened
 from tests.ingestion.ingesting import APPEND, IngestionWorld
-from tests.ingestion.test_interruptions import is_cut_everywhere, session_and_run
 from tests.ingestion.slices.test_replaced_parts import days
+from tests.ingestion.test_interruptions import is_cut_everywhere, session_and_run
 from tests.services.world import TABLE
 
 pytestmark = pytest.mark.django_db

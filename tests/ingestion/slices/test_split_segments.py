@@ -21,8 +21,8 @@ from segments.services.segments import deletion
 from segments.store import paths
 from tests.domain.ingestion.model_table import task
 from tests.ingestion.ingesting import APPEND, IngestionWorld
-from tests.ingestion.test_interruptions import is_cut_everywhere, session_and_run
 from tests.ingestion.slices.test_replaced_parts import DAY_MS, days
+from tests.ingestion.test_interruptions import is_cut_everywhere, session_and_run
 from tests.services.world import ANN, TABLE
 
 pytestmark = pytest.mark.django_db
