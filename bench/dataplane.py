@@ -1,4 +1,4 @@
-"""Times the data plane: ideal state write -> ONLINE, lineage write -> acknowledgement, a small query.
+"""Times the data plane: ideal state write -> ONLINE, lineage write -> acknowledgement, small queries.
 
 Usage: ``python -m bench.dataplane [--rounds 60]``. Prints milliseconds (median / p99), once on a store in memory and
 once on a real ZooKeeper. Servers and broker share one process here; between processes queries are faster, not slower.
@@ -61,12 +61,17 @@ def measure(world: World, rounds: int) -> None:
     print("  lineage write alone                        ", timed(rounds, written))
     time.sleep(0.5)
     print("  lineage write -> acknowledged (both)       ", timed(rounds, acknowledged))
-    for sql in ("select v, count(*) from t group by v", "select count(*) from t where n > 5"):
+    for sql in (
+        "select v, count(*) from t group by v",
+        "select count(*) from t where n > 5",
+        "select a.v, count(*) from t a join t b on a.n = b.n group by a.v",
+        "with w as (select n, row_number() over (order by n) r from t) select max(r) from w",
+    ):
 
         def ask(_: int, sql: str = sql) -> None:
             assert not broker.query(sql)["exceptions"]
 
-        print(f"  {sql:<43}", timed(rounds * 3, ask))
+        print(f"  {sql if len(sql) <= 43 else sql[:40] + '...':<43}", timed(rounds * 3, ask))
 
 
 def main() -> None:
