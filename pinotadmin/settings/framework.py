@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import django_htmx
+from django.templatetags.static import static
 
 from pinotadmin import log_lines
 from pinotadmin.configuration.given import given
@@ -164,6 +165,7 @@ DJANGO_CELERY_BEAT_TZ_AWARE = True
 # -- appearance of the admin
 UNFOLD = {
     "SITE_TITLE": "pinotadmin", "SITE_HEADER": "pinotadmin", "SITE_URL": "/", "SHOW_HISTORY": True,
+    "STYLES": [lambda _: static("segments/admin.css")],
     # The console's wine red.
     "COLORS": {"primary": {
             "50": "#fbf1f4", "100": "#f6e0e7", "200": "#edc2cf", "300": "#df98ad", "400": "#cb6684", "500": "#b03f62",

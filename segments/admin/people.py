@@ -29,7 +29,8 @@ class SignOnIdentityAdmin(ModelAdmin):  # type: ignore[misc]  # unfold ships no 
 
     list_display = ("user", "subject", "issuer", "created_at")
     search_fields = ("user__username", "subject")
-    autocomplete_fields = ("user",)
+    #: The widget that completes names has no name that a screen reader could read.
+    raw_id_fields = ("user",)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         """Superusers."""
