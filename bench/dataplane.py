@@ -18,6 +18,13 @@ from segments.store.on_zookeeper.client import ZooKeeperStore
 from tests.dataplane.world import TABLE, World, entry, poll
 from tests.real_parts import start_zookeeper
 
+_QUERIES = (
+    "select v, count(*) from t group by v",
+    "select count(*) from t where n > 5",
+    "select a.v, count(*) from t a join t b on a.n = b.n group by a.v",
+    "with w as (select n, row_number() over (order by n) r from t) select max(r) from w",
+)
+
 
 def timed(rounds: int, act: Callable[[int], None]) -> str:
     """Median / p99 in milliseconds."""
@@ -61,12 +68,7 @@ def measure(world: World, rounds: int) -> None:
     print("  lineage write alone                        ", timed(rounds, written))
     time.sleep(0.5)
     print("  lineage write -> acknowledged (both)       ", timed(rounds, acknowledged))
-    for sql in (
-        "select v, count(*) from t group by v",
-        "select count(*) from t where n > 5",
-        "select a.v, count(*) from t a join t b on a.n = b.n group by a.v",
-        "with w as (select n, row_number() over (order by n) r from t) select max(r) from w",
-    ):
+    for sql in _QUERIES:
 
         def ask(_: int, sql: str = sql) -> None:
             assert not broker.query(sql)["exceptions"]
