@@ -40,4 +40,6 @@ class RequestTexts:
 
 
 def _refusal(where: str) -> InvalidInput:
-    return InvalidInput(f"The {where} holds the character U+0000.", remedy="Leave it out; no text can hold it.")
+    return InvalidInput(
+        f"The {where} holds the character U+0000, which no name and no text can hold.", remedy="Leave it out."
+    )

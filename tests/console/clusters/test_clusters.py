@@ -107,7 +107,15 @@ def test_every_link_of_every_page_stays_with_its_cluster(operator: Client, prod:
             u
             for u in links
             if not u.startswith(
-                (f"{PROD}/", "/static/", "/api/docs/", "/console/clusters/", "/console/tokens/", "/console/time-zone/")
+                (
+                    f"{PROD}/",
+                    "/static/",
+                    "/api/docs/",
+                    "/console/clusters/",
+                    "/console/tokens/",
+                    "/console/time-zone/",
+                    "/console/settings/",
+                )
             )
         }
     assert {a: found for a, found in left.items() if found} == {}
