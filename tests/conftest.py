@@ -14,6 +14,7 @@ import hypothesis
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from segments.errors import Unavailable
 from segments.gateways.attempt_counters import AttemptCounters
 from segments.services.access import refusals
 from tests import speed, strict_database
@@ -59,6 +60,16 @@ def attempts(monkeypatch: pytest.MonkeyPatch) -> AttemptCounters:
 @pytest.fixture(autouse=True)
 def _no_wait_for_a_mirror_that_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("segments.console.mirror_wait.LONGEST_S", 0.0)
+
+
+@pytest.fixture(autouse=True)
+def _no_wait_for_a_zookeeper_that_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a test gives no cluster to a page, the store of the settings is unavailable at once."""
+
+    def refuse(hosts: str, *_: Any) -> None:
+        raise Unavailable(f"ZooKeeper at {hosts} does not run in tests.", remedy="Give the test a cluster.")
+
+    monkeypatch.setattr("segments.wiring.ensure_chroot", refuse)
 
 
 @pytest.fixture

@@ -158,7 +158,7 @@ def run_ci(folder: Path, **programs: str) -> tuple[int, str, list[str]]:
     """Status, output and calls of ``make`` of a copy of ``.ci/run`` whose programs are these; ``python`` is the one of
     ``.venv``.
     """
-    (folder / ".ci").mkdir(parents=True)
+    (folder / ".ci").mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / ".ci" / "run", folder / ".ci" / "run")
     (folder / "bin").mkdir()
     (folder / ".venv" / "bin").mkdir(parents=True)
@@ -172,9 +172,23 @@ def run_ci(folder: Path, **programs: str) -> tuple[int, str, list[str]]:
         capture_output=True,
         text=True,
         timeout=60,
-        env={"PATH": str(folder / "bin")},
+        env={"PATH": str(folder / "bin"), "POSTGRESQL": str(folder / "postgresql")},
     )
     return done.returncode, done.stdout + done.stderr, (folder / "calls").read_text().splitlines()
+
+
+def test_ci_runs_on_postgresql_where_it_is_installed_and_fails_when_that_does(tmp_path: Path) -> None:
+    for folder in (tmp_path / "good", tmp_path / "bad"):
+        (folder / "postgresql").mkdir(parents=True)
+    status, _, made = run_ci(tmp_path / "good")
+    assert (status, made[1:]) == (0, ["test-postgresql-short"])
+    status, said, made = run_ci(tmp_path / "bad", make='[ "$1" = --keep-going ]', python=FAILED_TWICE)
+    assert status != 0
+    assert made[1:] == [
+        "test-postgresql-short",
+        "test-postgresql-short ARGS=--last-failed --last-failed-no-failures=none",
+    ]
+    assert "FAILED TWICE" in said
 
 
 def test_ci_goes_on_without_real_parts_where_there_is_no_maven(tmp_path: Path) -> None:
@@ -197,7 +211,7 @@ def test_ci_goes_on_without_real_parts_where_they_cannot_be_fetched(tmp_path: Pa
 def test_ci_fails_where_the_fetching_itself_is_broken(tmp_path: Path) -> None:
     status, said, made = run_ci(tmp_path / "repository", mvn="", python="exit 1")
     assert (status, made) == (1, ["--keep-going test test-installations"])
-    assert "SKIPPED" not in said
+    assert "SKIPPED: tests with a real" not in said
 
 
 #: pytest's own list of what failed last, as ``.ci/run`` reads it after each of two runs.
