@@ -71,6 +71,12 @@ def test_the_address_says_which_cluster_a_page_is_about(operator: Client, prod: 
     assert operator.get("/console/tables/only_prod_OFFLINE/").status_code == 404
 
 
+#: Addresses that belong to no cluster.
+OF_THE_INSTALLATION = (
+    "/static/", "/api/docs/", "/console/clusters/", "/console/tokens/", "/console/time-zone/", "/console/settings/",
+)  # fmt: skip
+
+
 def test_every_link_of_every_page_stays_with_its_cluster(operator: Client, prod: PinotCluster) -> None:
     theirs = Table.objects.get(cluster__name="prod", name="t_OFFLINE")
     make_entry(theirs)
@@ -103,21 +109,7 @@ def test_every_link_of_every_page_stays_with_its_cluster(operator: Client, prod:
         text = page(operator, f"{PROD}/{address}")
         text = re.sub(r'<details class="switcher".*?</details>', "", text, flags=re.DOTALL)
         links = set(re.findall(r'(?:href|action|hx-get|hx-post|formaction)="(/[^"]*)"', text))
-        left[address] = {
-            u
-            for u in links
-            if not u.startswith(
-                (
-                    f"{PROD}/",
-                    "/static/",
-                    "/api/docs/",
-                    "/console/clusters/",
-                    "/console/tokens/",
-                    "/console/time-zone/",
-                    "/console/settings/",
-                )
-            )
-        }
+        left[address] = {u for u in links if not u.startswith((f"{PROD}/", *OF_THE_INSTALLATION))}
     assert {a: found for a, found in left.items() if found} == {}
 
 
