@@ -5,7 +5,9 @@ whole again.
 from __future__ import annotations
 
 import itertools
+import json
 import os
+import re
 import signal
 import time
 from dataclasses import dataclass, field
@@ -105,6 +107,18 @@ class World:
     def server_pids(self) -> list[int]:
         """Of those that run."""
         return [server["pid"] for server in self.installation.endpoints["servers"] if server["pid"]]
+
+    def restarted(self, pid: int) -> None:
+        """Wait until the process that was cut has a successor; ``endpoints.json`` names it until its death is seen."""
+        poll(lambda: pid not in self._pids(), 60, "its death is seen")
+        self.installation.wait_healthy()
+
+    def _pids(self) -> set[int]:
+        """Every number in ``endpoints.json``; none while a part is down."""
+        try:
+            return {int(number) for number in re.findall(r"\d+", json.dumps(self.installation.endpoints))}
+        except FileNotFoundError:
+            return set()
 
     def kill_servers(self) -> None:
         """kill -9 of both, as simultaneously as can be."""

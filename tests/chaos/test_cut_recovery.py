@@ -19,8 +19,7 @@ def test_a_standard_commit_of_which_only_records_were_written_is_carried_on(worl
     world.create(is_pauseless=False)
     world.points.arm("before-end-is-written", f"half {written}")
     world.fill()
-    world.points.taken("before-end-is-written")
-    world.installation.wait_healthy()
+    world.restarted(world.points.taken("before-end-is-written"))
     world.is_late()
     ends_whole(world, passes=2)
 
@@ -29,8 +28,7 @@ def test_a_commit_start_of_which_both_records_were_written_is_carried_on(world: 
     world.create()
     world.points.arm("before-start-is-written", "half 2")
     world.fill()
-    world.points.taken("before-start-is-written")
-    world.installation.wait_healthy()
+    world.restarted(world.points.taken("before-start-is-written"))
     world.is_late()
     ends_whole(world, passes=2)
 
@@ -55,7 +53,7 @@ def test_a_pass_that_dies_while_it_ends_a_commit_is_finished_by_the_next_one(wor
     world.run_pass()
     worker = world.points.taken("before-end-is-written")
     assert worker not in (world.installation.endpoints["pids"]["web"], *world.server_pids)
-    world.installation.wait_healthy()
+    world.restarted(worker)
     ends_whole(world, passes=2)
 
 
@@ -69,6 +67,5 @@ def test_a_reingestion_goes_on_after_its_server_or_its_web_process_has_died(worl
     lose(world.installation, world.typed, world.first)
     world.points.arm(point)
     world.client.call("POST", f"/api/v1/tables/{world.typed}/reingestions", json={})
-    world.points.taken(point)
-    world.installation.wait_healthy()
+    world.restarted(world.points.taken(point))
     ends_whole(world)
