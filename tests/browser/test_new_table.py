@@ -52,7 +52,7 @@ def world(transactional_db: None, tmp_path: Path, settings: Any, monkeypatch: py
     clicks.create("web-clicks", 2)
     rows = ({"user": f"u{i % 9}", "page": f"/p/{i % 4}", "ms": i, "at": 1_700_000_000_000 + i} for i in range(80))
     clicks.send("web-clicks", 0, [json.dumps(row).encode() for row in rows])
-    join(world.memory, "Server_s_1", "s", 1, ["DefaultTenant_REALTIME"])
+    join(world.memory, "Server_s_1", "s", 1, ["DefaultTenant_OFFLINE", "DefaultTenant_REALTIME"])
     world.ctx = replace(
         world.ctx, cluster=CLUSTER, inputs=InputRules((str(tmp_path / "input"),)), streams=clicks.open,
         check_stream=lambda _: None,

@@ -39,6 +39,7 @@ def test_keys_are_listed_and_lead_to_pages_and_rows(page: Page, world: World) ->
     page.keyboard.press("g")
     page.keyboard.press("a")
     expect(page.get_by_role("heading", name="Audit", exact=True)).to_be_visible()
+    page.wait_for_load_state("networkidle")
     page.keyboard.press("/")
     page.keyboard.type("g?a")  # what is typed into a field leads nowhere
     expect(page.locator("input[type=search]").first).to_have_value("g?a")
