@@ -67,7 +67,7 @@ class Answer:
 @dataclass(frozen=True)
 class Report:
     """What a message says of the sender: the segment, where it stands (exclusive end offset as text),
-    and its figures.
+    and its figures. ``has_read_on``: it has rows behind its end in memory, or is reading them.
     """
 
     segment: str
@@ -80,6 +80,7 @@ class Report:
     wait_ms: int = 0
     size_bytes: int = 0
     extra_time_s: int = 0
+    has_read_on: bool = False
 
     def params(self) -> dict[str, str]:
         """Query parameters: numbers only when above zero, text only when there is one."""
@@ -92,6 +93,7 @@ class Report:
             "instance": self.instance,
             "streamPartitionMsgOffset": self.offset,
             "reason": self.reason,
+            "hasReadOn": "true" if self.has_read_on else None,
         }
         texts = {k: v for k, v in given.items() if v is not None}
         return texts | {k: str(v) for k, v in numbers.items() if v > 0}

@@ -77,7 +77,7 @@ class SpokenController:
         if answer is None:
             said = Received(
                 kind, report.instance, report.segment, report.offset, report.reason, extra_s=report.extra_time_s or 120,
-                rows=report.rows, size_bytes=report.size_bytes, **more,
+                rows=report.rows, size_bytes=report.size_bytes, has_read_on=report.has_read_on, **more,
             )  # fmt: skip
             answer = self.after(kind, report, Answer.of(completion.answer(self.ctx, said).to_json()))
         self.heard.append((kind.value, report.instance, answer.status))

@@ -49,7 +49,7 @@ class CompletionMessage(_OfServers):
 
     rights = {"GET": "operate"}
     for_cluster = frozenset(("GET",))
-    parameters = {"GET": (*_WHO, "reason", "extraTimeSec", *_FIGURES)}
+    parameters = {"GET": (*_WHO, "reason", "extraTimeSec", "hasReadOn", *_FIGURES)}
     kind = Kind.CONSUMED
 
     def get(self, request: Request) -> Response:
@@ -65,7 +65,7 @@ class CommitEnd(_OfServers):
 
     rights = {"POST": "operate"}
     for_cluster = frozenset(("POST",))
-    parameters = {"POST": (*_WHO, "location", "reason", *_FIGURES)}
+    parameters = {"POST": (*_WHO, "location", "reason", "hasReadOn", *_FIGURES)}
     parser_classes = (MultiPartParser,)
 
     @property
@@ -123,7 +123,8 @@ def _received(request: Request, kind: Kind, **more: object) -> Received | None:
         return None
     return Received(
         kind, instance, name, offset if kind is not Kind.BUILD_FAILED else None, text_param(request, "reason"),
-        extra_s=_count(request, "extraTimeSec"), rows=rows, size_bytes=_count(request, "segmentSizeBytes"), **more,  # type: ignore[arg-type]
+        extra_s=_count(request, "extraTimeSec"), rows=rows, size_bytes=_count(request, "segmentSizeBytes"),
+        has_read_on=text_param(request, "hasReadOn") == "true", **more,  # type: ignore[arg-type]
     )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ FAILED: Final = Answer(Status.FAILED)
 @dataclass(frozen=True)
 class Received:
     """One message as it came in. ``rows``, ``size_bytes``, ``location`` and ``info`` describe a commit; ``rows`` a
-    failed build, too.
+    failed build, too. ``has_read_on``: the sender has rows behind its end, or is reading them.
     """
 
     kind: Kind
@@ -35,6 +35,7 @@ class Received:
     size_bytes: int = 0
     location: str = ""
     info: SegmentInfo | None = None
+    has_read_on: bool = False
 
 
 class CommitEngine(Protocol):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from segments.domain.formats.znrecord import ZNRecord
@@ -96,6 +98,14 @@ def test_a_paused_partition_and_one_that_has_ended_get_no_successor() -> None:
     for found in (plan, last):
         assert found.successor is None
         assert found.ideal.maps == {NAME.text: {"a": "ONLINE", "b": "ONLINE"}}
+
+
+def test_a_pause_leaves_a_successor_for_rows_that_were_read_behind_the_end() -> None:
+    paused = ideal_state().with_simple_items({"pauseState": '{"paused":true}'})
+    start = CommitStart(NAME, "9", has_rows_behind=True)
+    assert start_commit(start, table(), consuming(), paused, NOW).successor is not None
+    ended = replace(start, is_last=True)
+    assert start_commit(ended, table(), consuming(), paused, NOW).successor is None
 
 
 def test_a_row_limit_is_learned_from_the_last_segment_whose_size_is_known() -> None:

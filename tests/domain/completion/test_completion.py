@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from segments.domain.realtime.completion import Action, Answer, Kind, Message, State, Status, open_machine, step
-from segments.domain.realtime.completion.machine import CAP_MS
+from segments.domain.realtime.completion.machine import CAP_MS, Machine, from_record
 from segments.domain.realtime.completion.tables import TABLES
 from segments.domain.realtime.streams.stream_offset import parse_offset
 from segments.errors import InvalidInput
@@ -201,6 +201,27 @@ def test_where_the_partition_ended_is_kept_for_the_commit() -> None:
     stage = Stage().play("5 C S1 20 endOfPartitionGroup -> COMMIT")
     assert stage.machine is not None
     assert stage.machine.ended_at == at(20)
+
+
+@pytest.mark.parametrize(
+    ("said", "has_rows"),
+    [
+        ([("S1", True), ("S2", False)], True),
+        ([("S1", True), ("S2", False), ("S1", False)], False),
+        ([("S1", False), ("S2", False)], False),
+    ],
+)
+def test_a_commit_knows_whether_a_replica_has_rows_behind_its_end(said: list[tuple[str, bool]], has_rows: bool) -> None:
+    machine: Machine | None = open_machine("kafka", 3, 0, commit_timeout_ms=120_000)
+    for instance, has_read_on in said:
+        assert machine is not None
+        message = Message(Kind.CONSUMED, instance, at(20), has_read_on=has_read_on)
+        machine = step(from_record(machine.to_record("s")), message, 100).machine
+    assert machine is not None
+    assert machine.has_rows_behind is has_rows
+    gone = step(machine, Message(Kind.STOPPED, "S1"), 200).machine
+    assert gone is not None
+    assert not gone.has_rows_behind
 
 
 def test_a_clock_that_goes_back_opens_no_window_for_ever() -> None:

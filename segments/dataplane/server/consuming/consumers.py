@@ -47,6 +47,7 @@ class Consumers:
         self._lock = threading.Lock()
         self._running: set[Worker] = set()
         self._ahead: dict[tuple[str, int], ReadAhead] = {}
+        self._seen_to: dict[tuple[str, int], Offset] = {}
         self._latest: dict[tuple[str, int], dict[int, str]] = {}
         self._early: dict[tuple[str, str], float] = {}
         self._is_stopped = False
@@ -134,7 +135,7 @@ class Consumers:
             source, partition = worker.source, _place(worker.segment)[0]
             if pause.paused or (source is not None and pause.stops(partition, source.topics)):
                 worker.force()
-                self._drop_ahead(table, partition)
+                self._pause_ahead(table, partition)
 
     # For workers
 
@@ -227,6 +228,19 @@ class Consumers:
             ahead.start()
             self._ahead[place] = ahead
 
+    def has_read_on(self, intake: PartitionReader) -> bool:
+        """Are there rows behind these, or are they being read?"""
+        with self._lock:
+            ahead = self._ahead.get((intake.source.table, intake.source.name.partition))
+            seen_to = self._seen_to.get((intake.source.table, intake.source.name.partition))
+        has_seen = seen_to is not None and intake.source.is_paused and seen_to > intake.offset
+        return has_seen or (ahead is not None and ahead.has_rows(intake))
+
+    def seen_to(self, source: Source) -> Offset | None:
+        """Up to where queries saw rows that had to be dropped, of a partition that was paused then."""
+        with self._lock:
+            return self._seen_to.get((source.table, source.name.partition)) if source.is_paused else None
+
     def take_ahead(self, source: Source) -> PartitionReader | None:
         """The rows that were read ahead for this segment, if they are its rows."""
         with self._lock:
@@ -237,6 +251,8 @@ class Consumers:
         if taken is not None:
             self.tails.taken(taken, source)
         with self._lock:
+            if taken is None and ahead.read_to is not None:
+                self._seen_to[source.table, source.name.partition] = ahead.read_to
             if ahead.is_over and self._ahead.get((source.table, source.name.partition)) is ahead:
                 del self._ahead[source.table, source.name.partition]
         return taken
@@ -284,13 +300,20 @@ class Consumers:
     def _drop_left(self, table: str, consumed: Collection[int]) -> None:
         """Nobody here will come for rows of partitions that this server does not consume any more."""
         with self._lock:
-            left = [partition for name, partition in self._ahead if name == table and partition not in consumed]
+            left = [p for name, p in {**self._ahead, **self._seen_to} if name == table and p not in consumed]
         for partition in left:
             self._drop_ahead(table, partition)
+
+    def _pause_ahead(self, table: str, partition: int) -> None:
+        with self._lock:
+            ahead = self._ahead.get((table, partition))
+        if ahead is not None:
+            ahead.pause()
 
     def _drop_ahead(self, table: str, partition: int) -> None:
         with self._lock:
             ahead = self._ahead.pop((table, partition), None)
+            self._seen_to.pop((table, partition), None)
         if ahead is not None:
             ahead.stop()
 

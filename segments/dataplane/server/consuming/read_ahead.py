@@ -2,8 +2,8 @@
 
 However long the commit takes, and bounded by memory alone: what is read is cut where the segments to come will end, as
 long as their row limit stays what it is. Nobody owns these rows before the next segment's record names the offset at
-which they begin; another offset, another config, a pause, or rows whose time depends on that record, and they are
-dropped and read again.
+which they begin; another offset, another config, or rows whose time depends on that record, and they are dropped and
+read again. A pause ends the reading: what was read until then is committed with it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Final
 from segments.dataplane.server.consuming.partition_reader import PartitionReader
 from segments.dataplane.server.consuming.shared_resources import ConsumingSettings
 from segments.dataplane.server.consuming.source import Source
+from segments.domain.realtime.streams.stream_offset import Offset
 from segments.errors import PinotAdminError
 
 log = logging.getLogger(__name__)
@@ -33,7 +34,7 @@ class ReadAhead:
     segments behind.
 
     ``has_room``: is there memory for rows beyond the next segment's? ``went_on(full, behind)`` hears that one part is
-    full and the rows behind it come into another.
+    full and the rows behind it come into another. ``read_to``: where it ended, once ``take`` has ended it.
     """
 
     def __init__(
@@ -43,8 +44,9 @@ class ReadAhead:
         self._settings, self._has_room, self._went_on = settings, has_room, went_on
         self._lock = threading.Lock()
         self._parts = deque([intake])
-        self._stopped = threading.Event()
+        self._stopped, self._is_paused = threading.Event(), threading.Event()
         self._is_dropped = False
+        self.read_to: Offset | None = None
         self._retry_s = _FIRST_RETRY_S
         self._thread = threading.Thread(target=self._run, name=f"ahead-{intake.source.name}", daemon=True)
 
@@ -57,8 +59,16 @@ class ReadAhead:
         self._is_dropped = True
         self._end()
 
+    def pause(self) -> None:
+        """Read no more; what was read stays for the segments to come."""
+        self._is_paused.set()
+        self._wake()
+
     def _end(self) -> None:
         self._stopped.set()
+        self._wake()
+
+    def _wake(self) -> None:
         with self._lock:
             last = self._parts[-1] if self._parts else None
         if last is not None:
@@ -66,8 +76,14 @@ class ReadAhead:
 
     @property
     def is_over(self) -> bool:
-        """Is nothing read any more?"""
+        """Is nothing read any more, and nothing left for a segment?"""
         return self._stopped.is_set()
+
+    def has_rows(self, intake: PartitionReader) -> bool:
+        """Are rows that follow this intake's here, or may there be some in a moment?"""
+        with self._lock:
+            found = any(part.segment.rows for part in self._parts)
+        return self.begins_behind(intake) and (found or self._thread.is_alive())
 
     def begins_behind(self, intake: PartitionReader) -> bool:
         """Is what comes behind this intake being read here already?"""
@@ -97,6 +113,8 @@ class ReadAhead:
         self._end()
         self._thread.join(timeout=5.0)
         with self._lock:
+            if self._parts:
+                self.read_to = self._parts[-1].offset
             first = self._parts.popleft() if self._parts else None
             rest = [*self._parts]
             self._parts.clear()
@@ -115,16 +133,17 @@ class ReadAhead:
 
     def _run(self) -> None:
         try:
-            while not self._stopped.is_set():
+            while not (self._stopped.is_set() or self._is_paused.is_set()):
                 self._step()
         except Exception:  # the next segment reads these rows itself and reports what is wrong
             log.exception("Reading ahead ends")
             self._stopped.set()
             self._is_dropped = True
-        if self._is_dropped:
-            with self._lock:
-                parts = [*self._parts]
+        with self._lock:
+            parts = [*self._parts]
+            if self._is_dropped:
                 self._parts.clear()
+        if self._is_dropped or self._is_paused.is_set():
             for part in parts:
                 part.rest()
 

@@ -193,6 +193,9 @@ class Worker:
         """
         while source.end is not None and intake.offset < source.end and not self._waiting.is_online:
             reading.read(self._parts.settings.fetch_messages, 1000, stop=source.end)
+        seen = self._host.seen_to(source)
+        if seen is not None:  # a pause commits what queries saw, also where it has to be read again
+            reading.up_to(seen, self._parts.settings.catch_up_s, most_rows=source.rows)
         settings, now_ms = self._parts.settings, self._parts.now_ms
         limits = Limits.of(
             rows=source.rows, created_ms=source.created_ms, flush_ms=source.stream.flush.time_ms,
@@ -243,11 +246,8 @@ class Worker:
         intake.rest()
         if self._gate is not None and reason == decisions.ROW_LIMIT:
             self._gate.is_full()
-        if self._parts.settings.reads_ahead and reason in (
-            decisions.ROW_LIMIT,
-            decisions.TIME_LIMIT,
-            decisions.INDEX_FULL,
-        ):
+        is_full = reason in (decisions.ROW_LIMIT, decisions.TIME_LIMIT, decisions.INDEX_FULL)
+        if is_full and self._parts.settings.reads_ahead and not self._waiting.is_forced:
             self._host.read_ahead(intake)
 
     # Ends
@@ -366,7 +366,8 @@ class Worker:
         intake = self.intake
         offset = intake.offset if intake is not None else self.source.start
         rows, size = (intake.segment.rows, intake.segment.bytes) if intake is not None else (0, 0)
-        return Report(self.segment, self._parts.instance, offset.text, reason, rows, size)
+        has_read_on = intake is not None and self._host.has_read_on(intake)
+        return Report(self.segment, self._parts.instance, offset.text, reason, rows, size, has_read_on=has_read_on)
 
     def _offset(self, text: str | None) -> Offset | None:
         assert self.source is not None

@@ -34,6 +34,12 @@ class Host(Protocol):
     def read_ahead(self, intake: PartitionReader) -> None:
         """The segment is full: its successor's rows may be read."""
 
+    def has_read_on(self, intake: PartitionReader) -> bool:
+        """Are there rows behind these, or are they being read?"""
+
+    def seen_to(self, source: Source) -> Offset | None:
+        """Up to where queries saw rows of a paused partition that are not in memory any more; None: nowhere."""
+
     def take_ahead(self, source: Source) -> PartitionReader | None:
         """Rows that were read ahead for this segment."""
 

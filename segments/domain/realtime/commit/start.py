@@ -2,7 +2,7 @@
 
 A pauseless commit writes this as one transaction of its own (rule `one-transaction`); a standard one together with its
 end. Afterwards the partition has exactly one latest segment, and that one starts at the committed end, or none is
-consuming because the partition is paused or has ended.
+consuming because the partition is paused, with nothing read behind that end, or has ended.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class RealtimeTable:
 class CommitStart:
     """The start of one commit. ``end_offset`` is exclusive, text as the committer gave it; ``rows`` were consumed.
 
-    ``reason``: why the segment ended; ``is_last``: the partition has ended.
+    ``reason``: why the segment ended; ``is_last``: the partition has ended; ``has_rows_behind``: a replica has read on
+    behind the end.
     """
 
     name: LLCName
@@ -67,6 +68,7 @@ class CommitStart:
     rows: int = 0
     reason: str | None = None
     is_last: bool = False
+    has_rows_behind: bool = False
 
 
 @dataclass(frozen=True)
@@ -139,11 +141,15 @@ def follow(
 ) -> tuple[ZNRecord | None, ZNRecord]:
     """(the segment that follows, the ideal state with both): none follows where the partition is paused or has ended.
 
+    Rows that were read on behind the end were seen by queries: a pause commits them, too, so a segment follows for
+    them, and its servers commit it at once.
+
     ``row``: the segment's replicas; ``last`` teaches the row limit of the next one.
     """
     rows = {start.name.text: dict.fromkeys(row, ONLINE)}
     successor = None
-    if not start.is_last and not pause_of(ideal).stops(start.name.partition, table.topics):
+    is_stopped = pause_of(ideal).stops(start.name.partition, table.topics) and not start.has_rows_behind
+    if not start.is_last and not is_stopped:
         limit = flush_threshold.next_row_limit(table.flush, busiest_server(ideal), last, table.chance)
         successor = consuming_record(
             next_name(start.name, table.taken, now_ms),

@@ -53,7 +53,7 @@ class Machine:
     holds what each replica reported last, ``sessions`` its live session then ("" for one that was not alive).
     ``budget_ms`` is what a committer gets at first, ``lease_ms`` what it gets again when its upload starts.
     ``ended_at``: where the partition ended, as a replica found. ``asked_again``: how often the committer came back to
-    ask instead of ending its commit.
+    ask instead of ending its commit. ``reading_on``: replicas that said last that they have read behind their offset.
     """
 
     stream_type: str
@@ -71,6 +71,7 @@ class Machine:
     lease_ms: int = 120_000
     ended_at: Offset | None = None
     asked_again: int = 0
+    reading_on: frozenset[str] = frozenset()
 
     def has_heard_all(self, absent: int = 0) -> bool:
         """Have all replicas that still consume reported? ``absent``: how many of the silent ones are not alive."""
@@ -85,6 +86,11 @@ class Machine:
     def is_end_of_partition(self) -> bool:
         """Does the commit end where the partition ended?"""
         return self.ended_at is not None and self.ended_at == self.winning
+
+    @property
+    def has_rows_behind(self) -> bool:
+        """Does a replica that still takes part have rows behind its end?"""
+        return any(i in self.offsets for i in self.reading_on)
 
     @property
     def build_time_s(self) -> int:
@@ -119,9 +125,8 @@ class Machine:
             "offsets": {i: o.text for i, o in sorted(self.offsets.items())},
             "sessions": dict(sorted(self.sessions.items())),
         }
-        return ZNRecord(
-            segment, {k: v for k, v in simple.items() if v is not None}, maps, {"excluded": sorted(self.excluded)}
-        )
+        lists = {"excluded": sorted(self.excluded), "readingOn": sorted(self.reading_on)}
+        return ZNRecord(segment, {k: v for k, v in simple.items() if v is not None}, maps, lists)
 
 
 def open_machine(
@@ -186,6 +191,7 @@ def from_record(record: ZNRecord) -> Machine:
             lease_ms=int(simple["leaseMs"]),
             ended_at=parse_offset(kind, simple["endedAt"]) if "endedAt" in simple else None,
             asked_again=int(simple.get("askedAgain", "0")),
+            reading_on=frozenset(record.lists.get("readingOn", ())),
         )
     except (KeyError, ValueError) as error:
         raise RecordCorrupt(

@@ -32,6 +32,7 @@ class Message:
     ``session`` is the sender's live session ("" when it is not alive). ``is_same_content``: a commit end that
     describes, CRC and all, what is on record already. ``absent``: replicas that neither reported nor stopped, and are
     not alive: nobody waits for them. ``is_crowded``: as many segments of the partition are being committed as may be.
+    ``has_read_on``: the sender has read rows behind its offset, or is reading them.
     """
 
     kind: Kind
@@ -43,6 +44,7 @@ class Message:
     is_same_content: bool = False
     absent: int = 0
     is_crowded: bool = False
+    has_read_on: bool = False
 
 
 class Status(StrEnum):

@@ -21,12 +21,14 @@ _WITH_OFFSET: Final = (Kind.CONSUMED, Kind.COMMIT_START, Kind.COMMIT_END, Kind.E
 class Step:
     """``machine`` None: the round is over. With Action.COMMIT it is over only when the commit is written.
 
-    ``remember_ms``: this commit took longer than its table's commits get; later rounds should get as much.
+    ``has_rows_behind``: a replica has rows behind the segment's end. ``remember_ms``: this commit took longer than its
+    table's commits get; later rounds should get as much.
     """
 
     machine: Machine | None
     answer: Answer
     action: Action = Action.NOTHING
+    has_rows_behind: bool = False
     remember_ms: int | None = None
 
 
@@ -37,7 +39,9 @@ def step(machine: Machine, message: Message, now_ms: int) -> Step:
     seen = Seen(_entered(machine.moved(now_ms), message), message, now_ms)
     rule = next(r for r in TABLES[machine.kind][message.kind][seen.machine.state] if r.when(seen))
     after = rule.then(seen)
-    return Step(after, _answer(rule, seen, after), rule.action, _longer(rule, seen))
+    return Step(
+        after, _answer(rule, seen, after), rule.action, seen.machine.has_rows_behind, remember_ms=_longer(rule, seen)
+    )
 
 
 def may_start(machine: Machine, message: Message) -> bool:
@@ -60,11 +64,19 @@ def _entered(machine: Machine, message: Message) -> Machine:
             sessions={**machine.sessions, message.instance: message.session},
             excluded=machine.excluded - {message.instance},
             ended_at=ended,
+            reading_on=_reading_on(machine, message),
         )
+    if message.kind in (Kind.COMMIT_START, Kind.COMMIT_END):
+        return replace(machine, reading_on=_reading_on(machine, message))
     if message.kind is Kind.STOPPED:
         others = {i: o for i, o in machine.offsets.items() if i != message.instance}
         return replace(machine, offsets=others, excluded=machine.excluded | {message.instance})
     return machine
+
+
+def _reading_on(machine: Machine, message: Message) -> frozenset[str]:
+    others = machine.reading_on - {message.instance}
+    return others | {message.instance} if message.has_read_on else others
 
 
 def _answer(rule: Rule, seen: Seen, after: Machine | None) -> Answer:

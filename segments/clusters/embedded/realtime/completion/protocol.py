@@ -174,7 +174,10 @@ class _Conversation:
         received = self._received
         offset = parse_offset(seen.stream.type, received.offset) if received.offset is not None else None
         same = received.info is not None and is_same_content(seen, received.info)
-        return Message(received.kind, received.instance, offset, received.reason, received.extra_s, seen.session, same)
+        return Message(
+            received.kind, received.instance, offset, received.reason, received.extra_s, seen.session, same,
+            has_read_on=received.has_read_on,
+        )  # fmt: skip
 
     def _commit(self, machine: completion.Machine) -> Commit:
         assert self._built is not None  # only a commit end leads here
@@ -184,7 +187,10 @@ class _Conversation:
     def _start(self, machine: completion.Machine) -> CommitStart:
         received = self._received
         is_last = machine.is_end_of_partition
-        return CommitStart(self._name, received.offset or "", received.rows, received.reason, is_last)
+        has_rows = self._step.has_rows_behind
+        return CommitStart(
+            self._name, received.offset or "", received.rows, received.reason, is_last=is_last, has_rows_behind=has_rows
+        )
 
     def _finish(self, has_written: bool) -> None:
         """What follows the writes and may fail without harm."""

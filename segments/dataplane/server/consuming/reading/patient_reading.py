@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Callable
 
@@ -56,10 +57,12 @@ class Reading:
         intake.set_aside.hand_over(self._parts.set_aside, intake.source)
         self._has_read()
 
-    def up_to(self, to: Offset | None, patience_s: float) -> bool:
-        """Read exactly up to ``to``; False when that did not come about within this time."""
+    def up_to(self, to: Offset | None, patience_s: float, *, most_rows: int = sys.maxsize) -> bool:
+        """Read exactly up to ``to``, or until there are so many rows; False when that did not come about within this
+        time.
+        """
         intake, until = self._intake, time.monotonic() + patience_s
-        while to is not None and intake.offset < to:
+        while to is not None and intake.offset < to and (room := most_rows - intake.segment.rows) > 0:
             if time.monotonic() >= until:
                 log.warning(
                     "Segment %s does not reach %s, it stands at %s: %s",
@@ -70,7 +73,7 @@ class Reading:
                 )
                 break
             try:
-                self.read(self._parts.settings.fetch_messages, 1000, stop=to)
+                self.read(room, 1000, stop=to)
             except RowsGone as error:
                 log.warning("Segment %s does not reach %s: %s", intake.source.name, to, error)
                 break
