@@ -23,7 +23,7 @@ class Blocked(ClientError):
 def rollback(client: Client, given: Namespace) -> None:
     """Go back to the snapshot before an entry."""
     preview = client.lineage.preview_rollback(given.table, to=given.entry, type_=given.type)
-    if _goes_on(given, preview, f"Rolls {preview.table} back over {len(preview.steps)} entries."):
+    if goes_on(given, preview, f"Rolls {preview.table} back over {len(preview.steps)} entries."):
         done = client.lineage.roll_back(given.table, to=given.entry, type_=given.type, reason=given.reason)
         _finish(given, done, f"Done: {len(done.reverted)} entries of {done.table} were reverted.")
 
@@ -31,7 +31,7 @@ def rollback(client: Client, given: Namespace) -> None:
 def undo(client: Client, given: Namespace) -> None:
     """Undo the rollback of an entry."""
     preview = client.lineage.preview_undo(given.table, given.entry, type_=given.type)
-    if _goes_on(given, preview, f"Undoes the rollback of {len(preview.undoes)} entries of {preview.table}."):
+    if goes_on(given, preview, f"Undoes the rollback of {len(preview.undoes)} entries of {preview.table}."):
         done = client.lineage.undo(given.table, given.entry, type_=given.type, reason=given.reason)
         _finish(given, done, f"Done: queries of {done.table} see {len(done.returned_segments)} segments again.")
 
@@ -39,7 +39,7 @@ def undo(client: Client, given: Namespace) -> None:
 def pause(client: Client, given: Namespace) -> None:
     """Pause the consumption of a table."""
     status = client.consumption.pause_status(given.table)
-    if _goes_on(given, status, f"Pauses {given.table}: {len(status.consuming_segments)} segments consume now."):
+    if goes_on(given, status, f"Pauses {given.table}: {len(status.consuming_segments)} segments consume now."):
         done = client.consumption.pause(given.table, reason=given.reason)
         _finish(given, done, f"{given.table} is paused; {len(done.consuming_segments)} segments still commit.")
 
@@ -48,12 +48,12 @@ def resume(client: Client, given: Namespace) -> None:
     """Resume the consumption of a table."""
     status = client.consumption.pause_status(given.table)
     is_paused = "paused" if status.pause_flag else "not paused"
-    if _goes_on(given, status, f"Resumes {given.table}, which is {is_paused}."):
+    if goes_on(given, status, f"Resumes {given.table}, which is {is_paused}."):
         done = client.consumption.resume(given.table, reason=given.reason)
         _finish(given, done, f"{given.table} consumes into {len(done.consuming_segments)} segments.")
 
 
-def _goes_on(given: Namespace, preview: Any, sentence: str) -> bool:
+def goes_on(given: Namespace, preview: Any, sentence: str) -> bool:
     """Show the preview and ask. False after a dry run; raises Blocked and NotConfirmed."""
     if given.dry_run and given.json:
         write_json(preview)

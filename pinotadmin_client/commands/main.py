@@ -1,4 +1,5 @@
-"""``pinotadmin COMMAND``: load, tables, snapshots, rollback, undo, pause, resume, query, audit of an installation.
+"""``pinotadmin COMMAND``: load, tables, snapshots, rollback, undo, pause, resume, drain, undrain, query, audit of an
+installation.
 
 Exit status: 0 done, 1 refused or blocked, 2 wrong arguments or credentials, 3 no answer, 4 not confirmed.
 """
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 import httpx
 
 from pinotadmin_client.client import DEFAULT_TIMEOUT_S, Client
-from pinotadmin_client.commands import changing, loading, reading
+from pinotadmin_client.commands import changing, draining, loading, reading
 from pinotadmin_client.commands.output import write_json
 from pinotadmin_client.credentials import NoCredentials, find
 from pinotadmin_client.errors import ApiError, ClientError, NoAnswer
@@ -24,7 +25,8 @@ _CHANGES = {
     "pause": changing.pause,
     "resume": changing.resume,
 }
-_COMMANDS = {**_READS, **_CHANGES, "load": loading.load}
+_OF_SERVERS = {"drain": draining.drain, "undrain": draining.undrain}
+_COMMANDS = {**_READS, **_CHANGES, **_OF_SERVERS, "load": loading.load}
 #: What `pinotadmin` takes first.
 COMMAND_NAMES = frozenset(_COMMANDS)
 
@@ -77,6 +79,11 @@ def _parser(program: str) -> argparse.ArgumentParser:
 def _arguments_of(name: str, made: argparse.ArgumentParser) -> None:
     if name in ("snapshots", *_CHANGES):
         made.add_argument("table")
+    if name in _OF_SERVERS:
+        made.add_argument("instance", help="A server, as GET /instances lists it")
+    if name == "drain":
+        made.add_argument("--read-again", action="store_true", help="Other servers read again what it consumes")
+        made.add_argument("--wait", type=float, default=3600.0, help="Seconds to follow it; 0: not at all")
     if name in ("rollback", "undo"):
         made.add_argument("entry", help="Id of a lineage entry, as 'snapshots' lists it")
     if name in ("snapshots", "rollback", "undo"):
@@ -94,7 +101,7 @@ def _arguments_of(name: str, made: argparse.ArgumentParser) -> None:
         kind.add_argument("--refresh", action="store_true", help="Each push replaces all rows (as without an option)")
         kind.add_argument("--append", action="store_true", help="Each push adds rows")
         made.add_argument("--wait", type=float, default=3600.0, help="Seconds to wait for the rows")
-    if name in (*_CHANGES, "load"):
+    if name in (*_CHANGES, *_OF_SERVERS, "load"):
         made.add_argument("--dry-run", action="store_true", help="Show what it would do, and stop")
         made.add_argument("--yes", action="store_true", help="Do not ask")
         made.add_argument("--reason", required=name != "load", help="Why; goes into the audit record")

@@ -16,6 +16,55 @@ class Installation:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
+    def instances(self) -> dict[str, Any]:
+        """List the instances.
+
+        Names of servers, brokers and controllers that ever joined.
+        """
+        return self._transport.send("GET", "/instances", dict[str, Any])
+
+    def drain_state(self, instance: str) -> dict[str, Any]:
+        """Read the drain of a server.
+
+        What the server holds by table, how far its drain is and what is in its way.
+        """
+        return self._transport.send(
+            "GET", "/api/v1/instances/{instance}/drain", dict[str, Any], names={"instance": instance}
+        )
+
+    def drain(
+        self,
+        instance: str,
+        *,
+        force_commit: str | None = None,
+        min_available_replicas: str | None = None,
+        reason: str | None = None,
+    ) -> dict[str, Any]:
+        """Drain a server.
+
+        Begin; with ``dryRun`` what would move, and ``refusals``: why it cannot.
+
+        The server loses its tags, and each table on it is rebalanced with all replicas available. What it consumes is
+        committed first; with ``forceCommit=false`` another server reads it again.
+        """
+        return self._transport.send(
+            "POST",
+            "/api/v1/instances/{instance}/drain",
+            dict[str, Any],
+            names={"instance": instance},
+            query={"forceCommit": force_commit, "minAvailableReplicas": min_available_replicas},
+            reason=reason,
+        )
+
+    def undrain(self, instance: str, *, reason: str | None = None) -> dict[str, Any]:
+        """End the drain of a server.
+
+        The server gets its tags back; rebalances that its drain began are stopped, what moved stays.
+        """
+        return self._transport.send(
+            "DELETE", "/api/v1/instances/{instance}/drain", dict[str, Any], names={"instance": instance}, reason=reason
+        )
+
     def version(self) -> dict[str, Any]:
         """Read the version.
 

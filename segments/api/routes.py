@@ -11,7 +11,7 @@ from typing import Any, Final
 from django.views import View
 
 from segments.api import audit, openapi_views, pushes, tokens
-from segments.api.clusters import brokers, cluster, cluster_tasks, clusters
+from segments.api.clusters import brokers, cluster, cluster_tasks, clusters, drains
 from segments.api.ingestion import actions, sessions, single_file
 from segments.api.queries import query, running
 from segments.api.realtime import completion, consumption, partitions, reingestion, set_aside, stored_copies, stream
@@ -159,6 +159,7 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
         Route("instances", cluster.Instances),
         Route("instances/<str:instance>", cluster.OneInstance),
         Route("instances/<str:instance>/state", cluster.InstanceState),
+        Route("api/v1/instances/<str:instance>/drain", drains.Drain),
         Route("cluster/configs", cluster.ClusterConfigs),
         Route("cluster/configs/<str:key>", cluster.OneClusterConfig),
         Route("periodictask/names", cluster.PeriodicTaskNames),

@@ -9,7 +9,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from segments.console import person_time_zone
 from segments.console.operation import Operation, operation_page
 from segments.console.views.access import audit, login, logout, single_sign_on, tokens, tour
-from segments.console.views.clusters import clusters, health, minion_tasks, servers
+from segments.console.views.clusters import clusters, drains, health, minion_tasks, servers
 from segments.console.views.ingestion import blocked_session, session_actions, table_ingestion
 from segments.console.views.ingestion import sessions as ingestion_sessions
 from segments.console.views.ingestion import setup as ingestion_setup
@@ -199,7 +199,9 @@ _pages = [
     button("passes/tasks/<str:task_type>/clean-up/", minion_tasks.CLEAN_UP, name="clean_up_tasks"),
     path("passes/tasks/<str:task_type>/<str:name>/", minion_tasks.one, name="task"),
     button("passes/tasks/<str:task_type>/<str:name>/delete/", minion_tasks.DELETE, name="delete_task"),
-    button("servers/<str:instance>/drain/", servers.DRAIN, name="drain_server"),
+    button("servers/<str:instance>/drain/", drains.DRAIN, name="drain_server"),
+    button("servers/<str:instance>/undrain/", drains.UNDRAIN, name="undrain_server"),
+    button("servers/<str:instance>/disable/", servers.DISABLE, name="disable_server"),
     button("servers/<str:instance>/enable/", servers.ENABLE, name="enable_server"),
     path("servers/", servers.server_list, name="servers"),
     path("search/", search.find, name="search"),

@@ -59,6 +59,8 @@ FORCE_COMMIT_JOBS = "/PROPERTYSTORE/CONTROLLER_JOBS/FORCE_COMMIT"
 REBALANCES = "/PINOTADMIN/REBALANCES"
 #: Pinot's: one map field per rebalance.
 REBALANCE_JOBS = "/PROPERTYSTORE/CONTROLLER_JOBS/TABLE_REBALANCE"
+#: Servers that everything is moved away from, and those that hold nothing since: one record each.
+DRAINS = "/PINOTADMIN/DRAINS"
 
 #: Schedules of tables' tasks, and stops of whole types of task: what was started last, and whether it is stopped.
 TASK_SCHEDULES = "/PINOTADMIN/TASK_SCHEDULES"
@@ -279,6 +281,11 @@ def commit_job(job_id: str) -> str:
 def rebalances(table: str) -> str:
     """The rebalances of one table."""
     return f"{REBALANCES}/{table}"
+
+
+def drain(server: str) -> str:
+    """The drain of one server."""
+    return f"{DRAINS}/{server}"
 
 
 def ingestion_task(table: str, root: str = MINION_TASK_METADATA) -> str:

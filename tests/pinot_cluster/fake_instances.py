@@ -16,7 +16,7 @@ from segments.services.core.context import Actor, Context
 from segments.services.replacement.lineage_record import observe
 from segments.services.segments import segment_reset
 
-_INSTANCE = re.compile(r"/instances/([^/]+)(/state)?")
+_INSTANCE = re.compile(r"/instances/([^/]+)(/state|/updateTags)?")
 _SETTING = re.compile(r"/cluster/configs/([^/]+)")
 _SEGMENTS = re.compile(r"/segments/([^/]+)(?:/([^/]+))?/(reset|reload)")
 PINOT = Actor("pinot")
@@ -50,6 +50,9 @@ def _done(ctx: Context, request: httpx.Request, work: Any, name: str) -> httpx.R
 def _of_instance(ctx: Context, request: httpx.Request, name: str) -> None:
     if request.method == "DELETE":
         instances.drop_instance(ctx, name, actor=PINOT)
+        return
+    if request.url.path.endswith("/updateTags"):
+        ctx.engine.instances.set_instance_tags(ctx, name, request.url.params["tags"].split(","))
         return
     word = request.url.params.get("state") or request.content.decode()
     instances.set_instance_state(ctx, name, is_enabled=word == "ENABLE", actor=PINOT)

@@ -68,14 +68,16 @@ class OneInstance(ApiView):
 
 
 class InstanceState(ApiView):
-    """Drain a server, or let it serve again."""
+    """Take a server out of service, or let it serve again."""
 
     on_pinot = frozenset(("PUT",))
     rights = {"PUT": "operate"}
     parameters = {"PUT": ("state",)}
 
     def put(self, request: Request, instance: str) -> Response:
-        """``state`` (parameter, or the body's text): ``disable`` drains it, ``enable`` lets it serve again."""
+        """``state`` (parameter, or the body's text): ``disable`` keeps queries and new segments from it, ``enable``
+        ends that.
+        """
         word = (
             (text_param(request, "state") or request._request.body.decode(errors="replace")).strip().strip('"').lower()
         )

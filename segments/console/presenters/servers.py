@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from segments.console.presenters.badges import Mark
+from segments.domain.rebalance.drain import Drain
 from segments.services.core.context import Context
+from segments.services.rebalance.drain_record import all_drains
 from segments.store.records.instances import InstanceConfig, instance_configs, live_instances
 
 _SERVER: Final = "Server_"
@@ -19,7 +21,7 @@ _KINDS: Final = ("Server", "Broker", "Controller", "Minion")
 @dataclass(frozen=True)
 class InstanceRow:
     """One instance. ``tables``: typed names of what it holds, None when it does not say; ``process``: pid@host, empty
-    while it is down.
+    while it is down; ``is_drained``: a drain of it is on record, ``problem``: what is in its way.
     """
 
     name: str
@@ -28,11 +30,18 @@ class InstanceRow:
     config: InstanceConfig
     process: str
     tables: list[str] | None
+    is_drained: bool = False
+    problem: str = ""
 
     @property
     def is_server(self) -> bool:
         """Does it hold segments?"""
         return self.kind == "Server"
+
+    @property
+    def drain_button(self) -> str:
+        """The id of the button that drains it, or ends that."""
+        return f"m-{self.name}"
 
     @property
     def button(self) -> str:
@@ -48,6 +57,7 @@ def instance_rows(ctx: Context, may_read: Callable[[str], bool]) -> list[Instanc
     """
     configs, live = instance_configs(ctx.store), live_instances(ctx.store)
     asked = sorted(n for n in configs if n in live and n.startswith(_SERVER)) if ctx.engine.offers.own_processes else []
+    drains = {found.server: found for found in all_drains(ctx)}
     answers = ctx.engine.instances.ask_servers(ctx, asked, "/tables", _is_readable, timeout_s=_ANSWER_S)
     rows = []
     for name in sorted(configs, key=lambda n: (_rank(n), n)):
@@ -56,21 +66,32 @@ def instance_rows(ctx: Context, may_read: Callable[[str], bool]) -> list[Instanc
         tables = sorted(filter(may_read, answer["tables"])) if answer else None
         is_unreachable = name not in live
         is_silent = name in asked and answer is None
+        drain = drains.get(name)
+        mark = _mark(configs[name], drain, is_unreachable, is_silent)
         rows.append(
             InstanceRow(
-                name, _kind(name), _mark(ctx, configs[name], is_unreachable, is_silent), configs[name], process, tables
+                name, _kind(name), mark, configs[name], process, tables, drain is not None, _problem(drain, may_read)
             )
         )
     return rows
 
 
-def _mark(ctx: Context, config: InstanceConfig, is_unreachable: bool, is_silent: bool) -> Mark:
+def _problem(drain: Drain | None, may_read: Callable[[str], bool]) -> str:
+    found = {table: why for table, why in drain.problems.items() if may_read(table)} if drain is not None else {}
+    return f"{min(found)}: {found[min(found)]}" if found else ""
+
+
+def _mark(config: InstanceConfig, drain: Drain | None, is_unreachable: bool, is_silent: bool) -> Mark:
+    if drain is not None and drain.is_at_work:
+        return Mark("down, draining" if is_unreachable else "draining", "warn", "alert")
+    if drain is not None:
+        return Mark("down, drained" if is_unreachable else "drained", "warn", "alert")
     if is_unreachable:
         return Mark("down", "bad", "cross")
     if is_silent:
         return Mark("does not answer", "warn", "alert")
     if not config.is_enabled:
-        return Mark("drained" if ctx.engine.offers.own_processes else "disabled", "warn", "alert")
+        return Mark("disabled", "warn", "alert")
     return Mark("alive", "ok", "check")
 
 

@@ -74,6 +74,9 @@ def drop_instance(ctx: Context, name: str, *, actor: Actor) -> None:
     """Forget an instance. NotFound; StateConflict while it is alive or a table counts on it."""
     with audit.recorded(ctx, actor, "dropInstance", name):
         ctx.engine.instances.drop_instance(ctx, name)
+        node = ctx.store.get(paths.drain(name))
+        if node is not None:
+            ctx.store.delete(paths.drain(name), node.version)
 
 
 def instance_exists(name: str) -> StateConflict:

@@ -38,9 +38,12 @@ class InstanceEngine(Protocol):
     def set_instance_state(self, ctx: Context, name: str, *, is_enabled: bool) -> None:
         """Enable an instance, or disable it. NotFound when it never joined.
 
-        Embedded: a disabled server is drained: no queries where another replica answers, no new segments, but what it
+        Embedded: a disabled server gets no queries where another replica answers, and no new segments, but what it
         consumes goes on. Pinot: it serves nothing until it is enabled.
         """
+
+    def set_instance_tags(self, ctx: Context, name: str, tags: Sequence[str]) -> None:
+        """Give an instance exactly these tags. NotFound when it never joined."""
 
     def drop_instance(self, ctx: Context, name: str) -> None:
         """Forget an instance. NotFound; StateConflict while it is alive or in use."""

@@ -10,7 +10,7 @@ class Offers:
     """The same for every cluster of a kind; what only some versions have is what ``Engine.lacks`` answers."""
 
     #: Servers and brokers are processes of this installation: they answer its calls, take queries in its own SQL, and a
-    #: disabled server is drained: it goes on with what it holds.
+    #: disabled server goes on with what it holds.
     own_processes: bool = False
     #: Only this installation deletes and repairs: a pin holds against every clean-up, and what is deleted is kept for a
     #: while.

@@ -14,7 +14,7 @@ from segments.services.jobs.queue import PREFIX
 from segments.services.push import upload_folders
 from segments.services.realtime import realtime_validation
 from segments.services.realtime.monitor import sampling
-from segments.services.rebalance import rebalance
+from segments.services.rebalance import drain, rebalance
 from segments.services.replacement import entry_reaper
 from segments.services.replacement.ends import end_jobs
 from segments.services.schedules import beat_rows
@@ -46,6 +46,10 @@ def _remove_late_files(ctx: Context) -> list[str]:
     from segments.services.ingestion.late_files import remove_late_files
 
     return remove_late_files(ctx)
+
+
+def _keep_moves(ctx: Context) -> list[str]:
+    return [*drain.keep(ctx), *rebalance.keep(ctx)]
 
 
 DECLARED: Final = (
@@ -158,10 +162,11 @@ DECLARED: Final = (
     ),
     Periodic(
         "keep_rebalances",
-        "carries rebalances on",
+        "carries rebalances on, and drains of servers",
         Every("Rebalances", 3, "seconds"),
-        ClusterPass(rebalance.keep),
+        ClusterPass(_keep_moves),
         TaskRule(PASSES, 300, is_long=True),
+        on_pinot=True,
         by_name=TablePass("RebalanceChecker", rebalance.keep_one),
     ),
     Periodic(

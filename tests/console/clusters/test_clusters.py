@@ -282,10 +282,10 @@ def test_pages_of_a_pinot_promise_nothing_that_pinot_does_not_keep(prod: PinotCl
     pin = page(root, f"{PROD}/tables/t_OFFLINE/pin/?e=entry-1")
     assert "Pinot does not know pins" in pin
     server = "Server_a_1"
-    disable = page(root, f"{PROD}/servers/{server}/drain/")
+    disable = page(root, f"{PROD}/servers/{server}/disable/")
     assert "Pinot takes all its segments offline" in disable
     assert "nobody notices" not in disable
-    assert "nobody notices" in page(root, f"/console/servers/{server}/drain/")
+    assert "nobody notices" in page(root, f"/console/servers/{server}/disable/")
     assert "1 segment is being replaced by 2; queries see the old side" in page(root, f"{PROD}/tables/t_OFFLINE/")
     Cluster.objects.filter(name="prod").update(version="0.11.0-1b4d6b6b0a27422c1552ea1a936ad145056f7033")
     cluster = page(root, f"{PROD}/cluster/")

@@ -8,10 +8,12 @@ import pytest
 from django.test import Client
 
 from segments import wiring
+from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import Unavailable
 from segments.models import AuditEvent
 from segments.store import paths
 from segments.store.records.instances import instance_configs, join
+from segments.store.update import update_record
 from tests.services.embedded_engine import asking
 from tests.services.world import World
 
@@ -62,20 +64,44 @@ def test_a_stranger_is_sent_to_the_log_in(client: Client) -> None:
     assert client.get(PAGE)["Location"].startswith("/login/")
 
 
-def test_a_server_is_drained_with_a_reason_and_serves_again(operator: Client, viewer: Client, cluster: World) -> None:
+def test_a_server_is_disabled_with_a_reason_and_enabled(operator: Client, viewer: Client, cluster: World) -> None:
     with wiring.use(cluster.ctx, None):
-        assert "Drain…" in operator.get(PAGE).content.decode()
-        assert "Drain…" not in viewer.get(PAGE).content.decode()
-        assert viewer.post(f"{PAGE}Server_h_8001/drain/", {"reason": "x"}).status_code == 403
-        assert operator.post(f"{PAGE}Server_h_8001/drain/", {"reason": ""}).status_code == 422
-        text = operator.post(f"{PAGE}Server_h_8001/drain/", {"reason": "new disks"}, follow=True).content.decode()
-        assert "is drained" in text
-        assert "Let it serve again" in text
+        assert "Disable…" in operator.get(PAGE).content.decode()
+        assert "Disable…" not in viewer.get(PAGE).content.decode()
+        assert viewer.post(f"{PAGE}Server_h_8001/disable/", {"reason": "x"}).status_code == 403
+        assert operator.post(f"{PAGE}Server_h_8001/disable/", {"reason": ""}).status_code == 422
+        text = operator.post(f"{PAGE}Server_h_8001/disable/", {"reason": "new disks"}, follow=True).content.decode()
+        assert "is disabled" in text
+        assert "Enable it" in text
         assert not instance_configs(cluster.memory)["Server_h_8001"].is_enabled
         operator.post(f"{PAGE}Server_h_8001/enable/", {"reason": "done"})
         assert instance_configs(cluster.memory)["Server_h_8001"].is_enabled
-        assert operator.post(f"{PAGE}Server_nobody_1/drain/", {"reason": "x"}).status_code == 404
+        assert operator.post(f"{PAGE}Server_nobody_1/disable/", {"reason": "x"}).status_code == 404
     assert [e.action for e in AuditEvent.objects.filter(outcome="done").order_by("id")] == [
         "disableInstance",
         "enableInstance",
     ]
+
+
+def test_a_server_is_drained_with_a_reason_and_given_back(operator: Client, viewer: Client, cluster: World) -> None:
+    with wiring.use(cluster.ctx, None):
+        update_record(
+            cluster.memory, paths.ideal_state("t_OFFLINE"),
+            lambda _: ZNRecord("t_OFFLINE", maps={"a": {"Server_h_8001": "ONLINE"}, "b": {"Server_h_8001": "ONLINE"}}),
+        )  # fmt: skip
+        assert "Drain…" not in viewer.get(PAGE).content.decode()
+        asked = operator.get(f"{PAGE}Server_h_8001/drain/").content.decode()
+        assert "t_OFFLINE: 2 segments" in asked
+        assert viewer.post(f"{PAGE}Server_h_8001/drain/", {"reason": "x"}).status_code == 403
+        text = operator.post(f"{PAGE}Server_h_8001/drain/", {"reason": "new disks"}, follow=True).content.decode()
+        assert "is being drained" in text
+        assert "draining" in text
+        assert "Give it back…" in text
+        assert "2 segments to go" in operator.get(f"{PAGE}Server_h_8001/undrain/").content.decode()
+        operator.post(f"{PAGE}Server_h_8001/undrain/", {"reason": "done"})
+        assert instance_configs(cluster.memory)["Server_h_8001"].tags == ("DefaultTenant_OFFLINE",)
+        cluster.memory.delete(paths.live_instance("Server_h_8002"))
+        cluster.memory.delete(paths.live_instance("Server_a_1"))
+        refused = operator.get(f"{PAGE}Server_h_8001/drain/").content.decode()
+        assert "only 0 enabled servers with the tag" in refused
+        assert operator.get(f"{PAGE}Broker_h_8099/drain/").status_code == 400

@@ -10,6 +10,7 @@ class EmbeddedInstanceEngine:
 
     add_instance = staticmethod(registration.add_instance)
     set_instance_state = staticmethod(registration.set_instance_state)
+    set_instance_tags = staticmethod(registration.set_instance_tags)
     drop_instance = staticmethod(registration.drop_instance)
     read_settings = staticmethod(settings.read_settings)
     change_settings = staticmethod(settings.change_settings)

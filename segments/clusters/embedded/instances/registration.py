@@ -26,16 +26,27 @@ def add_instance(ctx: Context, name: str, address: tuple[str, int], kind: str, t
 
 
 def set_instance_state(ctx: Context, name: str, *, is_enabled: bool) -> None:
-    """Drain a server (disable), or let it serve again. NotFound when it never joined.
+    """Take a server out of service (disable), or let it serve again. NotFound when it never joined.
 
-    A drained server gets no queries where another replica can answer, and no new segments; what it consumes goes on. It
-    can be stopped then without anybody noticing.
+    A disabled server gets no queries where another replica can answer, and no new segments; what it consumes goes on.
+    It can be stopped then without anybody noticing.
     """
 
     def decide(node: Versioned | None) -> ZNRecord:
         if node is None or node.record is None:
             raise instance_not_found(name)
         return node.record.with_simple_items({"HELIX_ENABLED": str(is_enabled).lower()})
+
+    update_record(ctx.store, paths.participant(name), decide)
+
+
+def set_instance_tags(ctx: Context, name: str, tags: Sequence[str]) -> None:
+    """Give an instance exactly these tags. NotFound when it never joined."""
+
+    def decide(node: Versioned | None) -> ZNRecord:
+        if node is None or node.record is None:
+            raise instance_not_found(name)
+        return replace(node.record, lists={**node.record.lists, "TAG_LIST": list(tags)})
 
     update_record(ctx.store, paths.participant(name), decide)
 
@@ -51,7 +62,7 @@ def drop_instance(ctx: Context, name: str) -> None:
         if node and node.record and typed != "brokerResource" and any(name in row for row in node.record.maps.values()):
             raise StateConflict(
                 f"Instance '{name}' holds segments of table '{typed}'.",
-                remedy="Drop the table, or start the server again: its segments cannot be moved to other servers.",
+                remedy=f"Drain it first: POST /api/v1/instances/{name}/drain moves its segments to other servers.",
             )
     ctx.store.delete_tree(f"{paths.INSTANCES}/{name}")
     ctx.store.delete(paths.participant(name))

@@ -38,6 +38,17 @@ def set_instance_state(ctx: Context, name: str, *, is_enabled: bool) -> None:
     send_change(ctx, request, is_done=lambda: False)
 
 
+def set_instance_tags(ctx: Context, name: str, tags: Sequence[str]) -> None:
+    """Give an instance exactly these tags. NotFound."""
+
+    def is_done() -> bool:
+        node = ctx.store.get(paths.participant(name))
+        return node is not None and node.record is not None and node.record.lists.get("TAG_LIST") == list(tags)
+
+    request = Request("PUT", f"/instances/{quoted(name)}/updateTags", {"tags": ",".join(tags)})
+    send_change(ctx, request, is_done=is_done)
+
+
 def drop_instance(ctx: Context, name: str) -> None:
     """Forget an instance. NotFound; StateConflict while it is alive or in use."""
     send_change(ctx, Request("DELETE", f"/instances/{quoted(name)}"), is_done=lambda: not _is_known(ctx, name))

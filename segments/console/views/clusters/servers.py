@@ -1,6 +1,4 @@
-"""Instances of the cluster: which are alive, where they listen, what the servers hold; draining a server and letting it
-serve again.
-"""
+"""Instances of the cluster: which are alive, where they listen, what the servers hold; disabling and enabling one."""
 
 from __future__ import annotations
 
@@ -37,68 +35,60 @@ def server_list(request: HttpRequest) -> HttpResponse:
 
 
 #: What a real Pinot does is harder: Helix takes every replica of a disabled server offline (tried on 0.11.0).
-_DISABLED: Final = [
+_OFFLINE: Final = [
     "Pinot takes all its segments offline: queries go to other replicas, and miss the rows of segments that only "
     "this server holds.",
     "It stops consuming. It gets no new segments, and keeps the files that it has.",
     "Undo: enable it; it loads its segments again.",
 ]
-_DRAINED: Final = [
+_KEPT: Final = [
     "Queries go to other replicas; it is asked only for what nobody else holds. It gets no new segments.",
     "It keeps what it holds and goes on consuming: stop or restart it afterwards, and nobody notices.",
-    "Undo: let it serve again.",
+    "Undo: enable it.",
 ]
 
 
-def _drains(target: Target) -> bool:
+def _goes_on(target: Target) -> bool:
     """Does a disabled server go on with what it holds? Else it is taken offline."""
     return target.ctx.engine.offers.own_processes
 
 
-def _words(target: Target) -> tuple[str, str]:
-    """What letting it serve and taking it out are called on this kind of cluster."""
-    return ("Let it serve again", "Drain") if _drains(target) else ("Enable", "Disable")
-
-
-def _to_drain(target: Target, plain: Operation) -> Operation:
-    instance, drains, (_, disable) = target.arguments["instance"], _drains(target), _words(target)
+def _to_disable(target: Target, plain: Operation) -> Operation:
+    instance, goes_on = target.arguments["instance"], _goes_on(target)
     return replace(
         plain,
-        title=f"{disable} {instance}",
-        button=disable,
-        explain=_DRAINED if drains else _DISABLED,
+        title=f"Disable {instance}",
+        explain=_KEPT if goes_on else _OFFLINE,
         lists=[("Concerned", [instance])],
-        is_danger=not drains,
+        is_danger=not goes_on,
     )
 
 
-def _run_drain(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+def _run_disable(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
     instance = target.arguments["instance"]
     instances.set_instance_state(target.ctx, instance, is_enabled=False, actor=actor)
-    done = "drained" if _drains(target) else "disabled"
-    back = reverse("console:enable_server", args=[instance])
-    return Outcome(f"{instance} is {done}.", back, _words(target)[0])
+    return Outcome(f"{instance} is disabled.", reverse("console:enable_server", args=[instance]), "Enable it")
 
 
 #: Keeps queries and new segments from a server.
-DRAIN: Final = Operation(
+DISABLE: Final = Operation(
     action="disableInstance",
-    title="Drain",
-    button="Drain",
+    title="Disable",
+    button="Disable",
     find=no_table,
-    preview=_to_drain,
-    run=_run_drain,
+    preview=_to_disable,
+    run=_run_disable,
     back=lambda _: reverse("console:servers"),
 )
 
 
 def _to_enable(target: Target, plain: Operation) -> Operation:
-    instance, (enable, disable) = target.arguments["instance"], _words(target)
+    instance = target.arguments["instance"]
     return replace(
         plain,
-        title=f"Let {instance} serve again" if _drains(target) else f"Enable {instance}",
-        button=enable,
-        explain=["Queries and new segments go to it again.", f"Undo: {disable.lower()} it."],
+        title=f"Enable {instance}",
+        button="Enable",
+        explain=["Queries and new segments go to it again.", "Undo: disable it."],
         lists=[("Concerned", [instance])],
     )
 
@@ -106,9 +96,8 @@ def _to_enable(target: Target, plain: Operation) -> Operation:
 def _run_enable(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
     instance = target.arguments["instance"]
     instances.set_instance_state(target.ctx, instance, is_enabled=True, actor=actor)
-    back = reverse("console:drain_server", args=[instance])
-    return Outcome(f"{instance} serves again.", back, f"{_words(target)[1]} it")
+    return Outcome(f"{instance} is enabled.", reverse("console:disable_server", args=[instance]), "Disable it")
 
 
-#: Lets a drained server serve again.
-ENABLE: Final = replace(DRAIN, action="enableInstance", preview=_to_enable, run=_run_enable)
+#: Lets a disabled server serve again.
+ENABLE: Final = replace(DISABLE, action="enableInstance", preview=_to_enable, run=_run_enable)
