@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from segments.domain.push.push_plan import InputFile, Part, Piece
 from segments.domain.push.reader_spec import from_json
@@ -18,7 +19,10 @@ from segments.spark.build_part import BuildJob, Built, Failed, read_answers, try
 from segments.spark.reading.cuts import Answer, Item, find_cuts
 from segments.spark.reading.rows import count_rows
 
-_POLL_S = 0.05
+_POLL_S: Final = 0.05
+#: What a task of ours raised, in the text that Spark's JVM makes of it: a line below a hundred others.
+_OURS: Final = re.compile(r"^segments(?:\.\w+)+: (.+)$", re.MULTILINE)
+_LONGEST: Final = 600
 
 
 @dataclass
@@ -148,11 +152,9 @@ class SparkBuilder:
         report(run.answers)
 
     def _lost(self, error: BaseException) -> Unavailable:
-        text = " ".join(str(error).split())[:400]
-        return Unavailable(
-            f"Spark failed while building segments: {type(error).__name__}: {text}",
-            remedy="The push continues automatically.",
-        )
+        raised = _OURS.search(str(error))
+        text = " ".join((raised[1] if raised else f"{type(error).__name__}: {error}").split())[:_LONGEST]
+        return Unavailable(f"Spark failed while building segments: {text}", remedy="The push continues automatically.")
 
 
 def _collect(

@@ -11,6 +11,7 @@ import pytest
 
 from segments.domain.access.outgoing import Kind, Rules
 from segments.domain.ingestion.session import FileState, SessionState
+from segments.domain.ingestion.store_answers import StoreAnswers
 from segments.errors import PinotAdminError
 from segments.gateways.deep_store.deepstore import STAGING
 from segments.gateways.input_files.rules import InputRules
@@ -75,7 +76,7 @@ def reading_of(name: str, fault: str) -> Fault:
 def test_a_file_that_its_store_does_not_give_fails_alone_and_is_read_at_the_next_trigger(
     world: S3World, fault: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("segments.services.ingestion.reading._TRIES", 2)
+    monkeypatch.setattr("segments.services.ingestion.reading.StoreAnswers", lambda: StoreAnswers(2))
     world.front.fault = reading_of("F2", fault)
     world.go()
     assert world.found == {"F1": FileState.BUILT, "F2": FileState.FAILED, "F3": FileState.BUILT}
@@ -113,6 +114,22 @@ def test_a_store_that_is_down_for_a_moment_fails_no_file(world: S3World) -> None
     assert sessions.resume_lost(world.ctx)
     world.work(owner="next")
     assert (world.session.state, world.session.retry_count, world.vis) == (SessionState.DONE, 0, 60)
+
+
+def test_a_store_that_only_executors_do_not_reach_is_one_cause_and_no_file_fails(
+    world: S3World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("segments.services.ingestion.reading.StoreAnswers", lambda: StoreAnswers(2))
+    world.front.fault = reading_of(".csv", "503")  # the folder is listed, as by the worker
+    world.go()
+    assert set(world.found.values()) == {FileState.PENDING}
+    assert (world.session.state, world.session.task) == (SessionState.IN_PROGRESS, "")
+    assert world.session.error.startswith("The input store answers here, but gave none of 3 files to the processes")
+    assert "HTTP status 503" in world.session.error
+    assert "Spark's executors" in world.session.error
+    world.front.fault = lambda method, path: None
+    world.go()
+    assert (world.session.state, world.session.retry_count, world.vis) == (SessionState.DONE, 1, 60)
 
 
 def test_a_store_that_cannot_be_listed_begins_no_session(world: S3World) -> None:

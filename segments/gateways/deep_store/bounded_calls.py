@@ -54,8 +54,9 @@ class BoundedCalls:
     after a fork.
     """
 
-    def __init__(self, what: str, ask: Callable[[], Any]) -> None:
-        self._what, self._ask = what, ask
+    def __init__(self, what: str, ask: Callable[[], Any], where: str = "") -> None:
+        """``where``: its address, without a login."""
+        self._what, self._ask, self._where = what, ask, f" ({where})" if where else ""
         self._forget_threads()
         _all.add(self)
 
@@ -100,7 +101,8 @@ class BoundedCalls:
 
     def _unavailable(self, seconds: float) -> NoAnswer:
         return NoAnswer(
-            f"{self._what} has not answered for {seconds:.0f} s.", remedy="Check that it is up; this is tried again."
+            f"{self._what} has not answered for {seconds:.0f} s{self._where}.",
+            remedy="Check that it is up; this is tried again.",
         )
 
     def _start(self, call: _Call) -> None:

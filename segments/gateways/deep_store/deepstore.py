@@ -22,9 +22,11 @@ import pyarrow.fs as pafs
 
 from segments.domain.segments.store_address import encode as encode
 from segments.domain.segments.store_address import is_path, path_of, without_options
-from segments.errors import InvalidInput, NotFound, Unavailable
+from segments.errors import InvalidInput, NotFound
 from segments.gateways.deep_store.access import StoreAccess, opened
 from segments.gateways.deep_store.bounded_files import CALL_S, BoundedFiles, BoundedStream
+from segments.gateways.deep_store.store_fault import StoreFault
+from segments.secret_texts import mask_text
 
 DELETED = "Deleted_Segments"
 STAGING = "Staging"
@@ -43,7 +45,8 @@ class StoredFile:
 
 class DeepStore:
     """Files under one root URL (``file:///…``, ``s3://bucket/prefix`` …). Paths are relative to the root, parts already
-    encoded.
+    encoded. Every method raises StoreFault, which names store and path, for what the store does not do, and NoAnswer
+    for what takes it too long; both are Unavailable.
     """
 
     #: Is there one at all?
@@ -56,7 +59,7 @@ class DeepStore:
         self.url, self._timeout_s = without_options(url), timeout_s
         self.access = (access or StoreAccess()).with_options_of(url)
         file_system, self._root = opened(self.url, self.access)
-        self._fs = BoundedFiles(file_system, self._root, timeout_s)
+        self._fs = BoundedFiles(file_system, self._root, timeout_s, mask_text(self.url))
 
     def below(self, folder: str) -> DeepStore:
         """The folder of that name as a store of its own."""
@@ -108,7 +111,7 @@ class DeepStore:
         with source.open("rb") as reader, self._fs.open_output_stream(temporary) as writer:
             shutil.copyfileobj(reader, writer, _CHUNK)
         if temporary != target:
-            self._fs.move(temporary, target)
+            self._fs.put_in_place(temporary, target)
         return size
 
     def fetch(self, path: str, target: Path) -> int:
@@ -123,8 +126,6 @@ class DeepStore:
             return self._fs.open_input_file(self._full(path))
         except FileNotFoundError as error:
             raise NotFound(f"The deep store has no file '{path}'.") from error
-        except OSError as error:
-            raise Unavailable(f"The deep store could not read '{path}': {error}.", remedy="Try again later.") from error
 
     def size(self, path: str) -> int | None:
         """Bytes of a file, None when there is none."""
@@ -136,8 +137,10 @@ class DeepStore:
         if self.size(source) is None:
             return False
         self._fs.create_dir(posixpath.dirname(self._full(target)), recursive=True)
-        self._fs.move(self._full(source), self._full(target))
-        return True
+        with suppress(FileNotFoundError):  # somebody else moved it meanwhile
+            self._fs.move(self._full(source), self._full(target))
+            return True
+        return False
 
     def copy(self, source: str, target: str) -> bool:
         """Copy within the store, replacing the target; False when there is no source.
@@ -148,16 +151,21 @@ class DeepStore:
             return False
         full = self._full(target)
         self._fs.create_dir(posixpath.dirname(full), recursive=True)
-        if self.local_root is None:
-            self._fs.copy(self._full(source), full)
+        with suppress(FileNotFoundError):  # it went meanwhile
+            if self.local_root is None:
+                self._fs.copy(self._full(source), full)
+            else:
+                self._link(self._full(source), full)
             return True
-        temporary = f"{full}.tmp.{uuid.uuid4()}"
+        return False
+
+    def _link(self, source: str, target: str) -> None:
+        temporary = f"{target}.tmp.{uuid.uuid4()}"
         try:
-            self._fs.run(lambda: os.link(self._full(source), temporary))
-        except OSError:  # a file system without hard links
-            self._fs.copy(self._full(source), temporary)
-        self._fs.move(temporary, full)
-        return True
+            self._fs.run("copy", source, lambda: os.link(source, temporary))
+        except StoreFault:  # a file system without hard links
+            self._fs.copy(source, temporary)
+        self._fs.put_in_place(temporary, target)
 
     def write(self, path: str, data: bytes) -> None:
         """Make or replace a small file; a reader never sees half of it."""
@@ -167,7 +175,7 @@ class DeepStore:
         with self._fs.open_output_stream(temporary) as writer:
             writer.write(data)
         if temporary != target:
-            self._fs.move(temporary, target)
+            self._fs.put_in_place(temporary, target)
 
     def read(self, path: str) -> bytes | None:
         """The content of a small file, None when there is none."""
@@ -183,31 +191,33 @@ class DeepStore:
         """
         if self.local_root is not None:
             with suppress(FileNotFoundError):
-                self._fs.run(lambda: os.utime(self._full(path), (at_ms / 1000, at_ms / 1000)))
+                full = self._full(path)
+                self._fs.run("touch", full, lambda: os.utime(full, (at_ms / 1000, at_ms / 1000)))
 
     def delete(self, path: str) -> bool:
         """Delete a file; False when there is none."""
         if self.size(path) is None:
             return False
-        self._fs.delete_file(self._full(path))
-        return True
+        with suppress(FileNotFoundError):  # somebody else deleted it meanwhile
+            self._fs.delete_file(self._full(path))
+            return True
+        return False
 
     def delete_folder(self, path: str) -> None:
         """Delete a folder with all in it; missing is fine."""
         if self._fs.get_file_info(self._full(path)).type == pafs.FileType.Directory:
-            self._fs.delete_dir(self._full(path))
+            with suppress(FileNotFoundError):
+                self._fs.delete_dir(self._full(path))
 
     def files(self, path: str) -> Iterator[StoredFile]:
         """Files directly in a folder, sorted by name; nothing when it is missing."""
-        selector = pafs.FileSelector(self._full(path), allow_not_found=True)
-        for info in sorted(self._fs.list(selector), key=lambda i: i.path):
+        for info in sorted(self._fs.list(self._full(path)), key=lambda i: i.path):
             if info.type == pafs.FileType.File:
                 yield StoredFile(info.base_name, int(info.size), int((info.mtime_ns or 0) // 1_000_000))
 
     def folders(self, path: str) -> list[str]:
         """Names of the folders directly in a folder."""
-        selector = pafs.FileSelector(self._full(path), allow_not_found=True)
-        return sorted(i.base_name for i in self._fs.list(selector) if i.type == pafs.FileType.Directory)
+        return sorted(i.base_name for i in self._fs.list(self._full(path)) if i.type == pafs.FileType.Directory)
 
     def _full(self, path: str) -> str:
         parts = path.split("/")

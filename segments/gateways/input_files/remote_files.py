@@ -13,19 +13,13 @@ import pyarrow.fs as pafs
 from segments.domain.push.push_plan import InputFile
 from segments.domain.push.store_uri import StoreUri, parse_file_uri, parse_folder_uri
 from segments.errors import Forbidden, InvalidInput, NotFound, PinotAdminError, Unavailable
+from segments.gateways.deep_store.store_fault import DENIED, IDENTIFIERS
 from segments.gateways.input_files.stores import key_of, open_store, path_in
 
-#: What the libraries' texts hold when a store refuses a login, or has no such thing.
-_DENIED: Final = re.compile(
-    r"ACCESS_DENIED|FORBIDDEN|INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT_MATCH|INVALID_SIGNATURE|EXPIRED_TOKEN|INVALID_TOKEN"
-    r"|UNRECOGNIZED_CLIENT|MISSING_AUTHENTICATION|HTTP status 40[13]\b|\b40[13] |AuthorizationFailure|Permission denied"
-    r"|AuthenticationFailed|credential",
-    re.IGNORECASE,
-)
+#: What the libraries' texts hold when a store has no such thing.
 _MISSING: Final = re.compile(
     r"NO_SUCH_BUCKET|NO_SUCH_KEY|RESOURCE_NOT_FOUND|ContainerNotFound|HTTP status 404\b", re.IGNORECASE
 )
-_IDENTIFIERS: Final = re.compile(r" ?\(Request ID:[^()]{0,300}\)")
 #: How often a read that breaks off is tried, and the pause before the first repetition, which grows twofold.
 _ATTEMPTS: Final = 4
 _PAUSE_S: Final = 0.1
@@ -165,10 +159,10 @@ class WholeReads:
 
 def explained(path: str, error: Exception, what: str = "Input file") -> PinotAdminError:
     """What went wrong with a file, and what to do: refused and missing are permanent, all else is tried again."""
-    text = _IDENTIFIERS.sub("", " ".join(str(error).split()))[:400].rstrip(".")
+    text = IDENTIFIERS.sub("", " ".join(str(error).split()))[:400].rstrip(".")
     if isinstance(error, FileNotFoundError) or _MISSING.search(text):
         return NotFound(f"{what} '{path}' is gone: {text}.", remedy="Check bucket and path.")
-    if isinstance(error, PermissionError) or _DENIED.search(text):
+    if isinstance(error, PermissionError) or DENIED.search(text):
         return InvalidInput(
             f"{what} '{path}' is refused by its store: {text}.",
             remedy="Check the login (input.fs.prop.*, or that of the installation) and its rights on the bucket.",

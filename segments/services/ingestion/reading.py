@@ -11,10 +11,12 @@ from typing import Any, Final
 
 from segments.domain.ingestion.packing import files_per_segment
 from segments.domain.ingestion.session import OPEN, FileRecord, FileState
+from segments.domain.ingestion.store_answers import StoreAnswers
 from segments.domain.push.parts_by_size import USUAL_BYTES, files_to_cut, parts_by_size
 from segments.domain.push.push_plan import InputFile, Part, Piece
 from segments.domain.segments.segment_names import session_rule
 from segments.domain.tables.secret_masks import mask
+from segments.errors import StateConflict
 from segments.gateways.input_files.source import input_source
 from segments.secret_texts import mask_text
 from segments.services.ingestion.held_session import HeldSession, with_files
@@ -29,8 +31,6 @@ _SAVE_EVERY_S: Final = 2.0
 _LONGEST_ERROR: Final = 1000
 #: Failed files of a session whose task's log is kept: thousands fail for one reason.
 _LOGS: Final = 20
-#: How often a run reads a file that its store does not give, while it gives others.
-_TRIES: Final = 3
 
 Show = Callable[[list[FileRecord]], Mapping[str, str]]
 
@@ -47,8 +47,7 @@ class Reading:
         self._running: dict[str, FileRecord] = {}
         self._uris: dict[int, list[str]] = {}
         self._parts: dict[int, Built] = {}
-        self._refused: dict[str, int] = defaultdict(int)
-        self._not_given: list[Failed] = []
+        self._answers, self._not_given = StoreAnswers(), 0
         self._logs = sum(1 for f in held.manifest.files if f.log)
 
     def read(self) -> None:
@@ -57,18 +56,34 @@ class Reading:
         while batch := self._next_batch():
             parts = self._plan(batch)
             self._know_running()
-            self._not_given.clear()
+            self._not_given = 0
             try:
                 self._builder.build(self._job(), parts, self._on_built, self._on_failed)
             finally:
                 self._save(now=True)
-            if len(self._not_given) == len(parts):
+            if self._not_given == len(parts):
                 self._check_store()
+                self._check_any_given()
 
     def _check_store(self) -> None:
         """Of this batch the store gave nothing. Unavailable when it does not answer at all: no file is at fault."""
         task = self._setup.task
         input_source(input_access(self._held.ctx, self._held.table, task)).folder(task.input_dir)
+
+    def _check_any_given(self) -> None:
+        """StateConflict when the store answers here and gave this run nothing: that is one failure, not one of each
+        file.
+        """
+        files = [f for f in self._held.manifest.files if f.uri in self._answers.at_fault_for_all]
+        if not files:
+            return
+        self._held.save(with_files(self._held.manifest, [f.emptied(FileState.PENDING) for f in files]))
+        raise StateConflict(
+            f"The input store answers here, but gave none of {len(files)} files to the processes that read them. "
+            f"First: {files[0].error}",
+            remedy="Check that the machines of Spark's executors reach the store, and as whom. The next trigger reads "
+            "the files.",
+        )
 
     def _take_staged(self) -> None:
         """Parts that an earlier attempt of this run staged are not built again."""
@@ -147,6 +162,8 @@ class Reading:
         address = self._builder.ui_address()
         if address != self._held.session.spark_ui:
             self._held.change(spark_ui=address)
+        if built:
+            self._answers.given()
         self._take(built)
 
     def _take(self, built: list[Built]) -> None:
@@ -187,18 +204,16 @@ class Reading:
             uris = self._uris.get(one.ordinal, [])
             at_fault = one.file if one.file in uris else None
             if one.may_pass:
-                self._not_given.append(one)
+                self._not_given += 1
+            else:
+                self._answers.given()
             for file in [self._running.pop(uri) for uri in uris if uri in self._running]:
-                if at_fault in (None, file.uri) and not self._is_read_again(file, one):
+                is_again = one.may_pass and at_fault in (None, file.uri) and self._answers.is_tried_again(file.uri)
+                if at_fault in (None, file.uri) and not is_again:
                     self._changed[file.uri] = self._failed(file, one)
                 else:
                     self._changed[file.uri] = replace(file, state=FileState.PENDING, ordinals=())
         self._save()
-
-    def _is_read_again(self, file: FileRecord, one: Failed) -> bool:
-        """Has this run another try for a file that its store did not give?"""
-        self._refused[file.uri] += one.may_pass
-        return one.may_pass and self._refused[file.uri] < _TRIES
 
     def _failed(self, file: FileRecord, one: Failed) -> FileRecord:
         skips = self._setup.task.skip_unreadable and not one.is_changed and not one.may_pass and one.line is None
