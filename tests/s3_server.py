@@ -80,12 +80,18 @@ def start_s3() -> S3Server:
     )
     server = S3Server(port, process)
 
+    wait_for_port(port)
+    return server
+
+
+def wait_for_port(port: int) -> None:
+    """Until a server of this machine takes connections."""
+
     def answers() -> bool:
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", port)) == 0
 
     wait_until(answers, 60)
-    return server
 
 
 #: What a front does instead of handing a request on: gets method, path, and the count of such requests so far.

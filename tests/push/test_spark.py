@@ -73,6 +73,21 @@ def test_after_its_jvm_was_killed_the_next_attempt_goes_on(tmp_path: Path, spark
 
 # pyspark leaves the pipe of a launcher that failed to the garbage collector.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_what_a_task_raised_is_said_in_place_of_the_jvms_hundred_lines() -> None:
+    text = (
+        "An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.\n"
+        ": org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 0.0 failed 3 times\n"
+        'Traceback (most recent call last):\n  File "build_part.py", line 1, in stage\n'
+        "segments.gateways.deep_store.store_fault.StoreFault: The deep store s3://b could not write 'Staging/x': no.\n"
+        "\tat org.apache.spark.api.python.BasePythonRunner.handlePythonException(PythonRunner.scala:572)\n"
+    )
+    lost = SparkBuilder(MASTER)._lost(RuntimeError(text))
+    assert lost.message == (
+        "Spark failed while building segments: The deep store s3://b could not write 'Staging/x': no."
+    )
+    assert "RuntimeError: gone" in SparkBuilder(MASTER)._lost(RuntimeError("gone")).message
+
+
 def test_a_master_that_is_not_there_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     with pytest.raises(Unavailable, match="Spark could not be started"):

@@ -38,7 +38,12 @@ _READ: Final = {
     FILE: (),
 }
 #: What only the administrator's logins may hold besides.
-_OF_LOGINS: Final = {S3: ("roleArn", "roleSessionName", "externalId"), GCS: ("endpoint",), AZURE: (), HDFS: ()}
+_OF_LOGINS: Final = {
+    S3: ("roleArn", "roleSessionName", "externalId"),
+    GCS: ("endpoint",),
+    AZURE: ("endpoint",),
+    HDFS: (),
+}
 _WITHOUT_EFFECT: Final = {
     S3: (
         "disableAcl", "serverSideEncryption", "ssekmsKeyId", "ssekmsEncryptionContext", "sessionDurationSeconds",

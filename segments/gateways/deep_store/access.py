@@ -70,6 +70,8 @@ def opened(url: str, access: StoreAccess) -> tuple[pafs.FileSystem, str]:
     elif scheme != "file":
         whole += _asked(dict(access.options))
     try:
+        if scheme in ("abfs", "abfss") and "@" in rest and (access.endpoint or access.secret_key):
+            return _azure(rest, access)
         file_system, root = pafs.FileSystem.from_uri(whole)
     except Exception as error:
         raise InvalidInput(
@@ -77,6 +79,22 @@ def opened(url: str, access: StoreAccess) -> tuple[pafs.FileSystem, str]:
             remedy="Check DEEP_STORE_URL, DEEP_STORE_ENDPOINT and DEEP_STORE_REGION.",
         ) from error
     return file_system, root
+
+
+def azure_endpoint(endpoint: str) -> dict[str, str]:
+    """pyarrow's options for Azure's protocol at ``http://host:port``; none for Azure itself."""
+    scheme, found, host = endpoint.partition("://")
+    names = ("blob_storage", "dfs_storage") if found else ()
+    return {f"{name}_{key}": value for name in names for key, value in (("authority", host), ("scheme", scheme))}
+
+
+def _azure(rest: str, access: StoreAccess) -> tuple[pafs.FileSystem, str]:
+    """With the account's key, or at an endpoint of one's own."""
+    authority, _, path = rest.partition("/")
+    container, _, host = authority.partition("@")
+    options = azure_endpoint(access.endpoint)
+    account = pafs.AzureFileSystem(host.partition(".")[0], account_key=access.secret_key or None, **options)
+    return account, f"{container}/{path}"
 
 
 def _endpoint(host: str, options: dict[str, str]) -> str:

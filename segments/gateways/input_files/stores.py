@@ -12,6 +12,7 @@ import pyarrow.fs as pafs
 
 from segments.domain.push.store_uri import AZURE, GCS, HDFS, S3, StoreUri
 from segments.errors import InvalidInput
+from segments.gateways.deep_store.access import azure_endpoint
 
 #: Seconds for a connection and between two pieces of an answer, and how often a request is sent at most.
 _CONNECT_S: Final = 5.0
@@ -76,7 +77,8 @@ def _gcs(uri: StoreUri, login: Mapping[str, str]) -> pafs.FileSystem:
 def _azure(uri: StoreUri, login: Mapping[str, str]) -> pafs.FileSystem:
     names = {"accessKey": "account_key", "sasToken": "sas_token", "clientId": "client_id",
              "clientSecret": "client_secret", "tenantId": "tenant_id"}  # fmt: skip
-    options: dict[str, Any] = {names[key]: value for key, value in login.items() if key in names}
+    given = {names[key]: value for key, value in login.items() if key in names}
+    options: dict[str, Any] = {**given, **azure_endpoint(login.get("endpoint", ""))}
     return pafs.AzureFileSystem(uri.authority.partition("@")[2].partition(".")[0], **options)
 
 

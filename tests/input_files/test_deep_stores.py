@@ -1,4 +1,4 @@
-"""The deep store does the same in a local folder and in an S3 store."""
+"""The deep store does the same in a local folder, in an S3 store and in a Google Cloud Storage."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from pathlib import Path
 import pytest
 
 from segments.errors import InvalidInput, NotFound
+from segments.gateways.deep_store.access import StoreAccess
 from segments.gateways.deep_store.deepstore import DeepStore
-from tests.s3_server import S3Server
+from tests.gcs_server import BUCKET, GcsServer
+from tests.s3_server import KEYS, S3Server
 
 
-@pytest.fixture(params=["local", "s3"])
-def store(request: pytest.FixtureRequest, tmp_path: Path, s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> DeepStore:
+@pytest.fixture(params=["local", "s3", "gs"])
+def store(request: pytest.FixtureRequest, tmp_path: Path, s3: S3Server, gcs: GcsServer) -> DeepStore:
     if request.param == "local":
         return DeepStore(f"file://{tmp_path}/deep")
-    for key, value in s3.settings.items():
-        monkeypatch.setenv(key, value)
+    if request.param == "gs":
+        return DeepStore(f"gs://anonymous@{BUCKET}/{uuid.uuid4()}", access=StoreAccess(gcs.url))
     s3.make_bucket("deep-store")
-    return DeepStore(f"s3://deep-store/{uuid.uuid4()}")
+    login = (KEYS["AWS_ACCESS_KEY_ID"], KEYS["AWS_SECRET_ACCESS_KEY"])
+    return DeepStore(f"s3://deep-store/{uuid.uuid4()}", access=StoreAccess(s3.url, "us-east-1", *login))
 
 
 @pytest.fixture
