@@ -10,7 +10,7 @@ import io
 import json
 import lzma
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -70,14 +70,14 @@ class AvroFile:
         with self._reading() as file:
             return sum(rows for rows, _ in _blocks(file, _header(file), None))
 
-    def cuts(self, target: int) -> list[int]:
-        """Offsets at which pieces of about ``target`` bytes may begin: 0, and ends of blocks."""
+    def cuts(self, near: Sequence[int]) -> list[int]:
+        """Offsets at which pieces after the first may begin: ends of blocks at or after each of these."""
         with self._reading() as file:
             header, size = _header(file), self.source.stat(self.path).size
-            found = [0]
-            for at in range(target, size, target):
+            found: list[int] = []
+            for at in near:
                 place = _after_sync(file, max(at, header.end), header.sync)
-                if place is not None and found[-1] < place < size:
+                if place is not None and (found[-1] if found else 0) < place < size:
                     found.append(place)
             return found
 

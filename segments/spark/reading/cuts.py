@@ -26,6 +26,8 @@ from segments.spark.reading.text import Text
 _HEAD: Final = 1 << 16
 #: A file of several pieces has a multiple of so many: two or four cores end together.
 _TURNS: Final = 4
+#: Of files with at least so many pieces the last ones are halved.
+_HALVED_FROM: Final = 12
 #: Plain values: they travel to the executors and back.
 Item = dict[str, Any]
 Answer = dict[str, Any]
@@ -40,14 +42,14 @@ def describe(file: InputFile, reader: ReaderSpec, target: int, source: InputSour
         sizes = Columnar(file.path, reader.format, source).group_sizes()
         return _answer(_grouped(file, sizes, target))
     if reader.format == "avro":
-        return _answer(_between(file, AvroFile(file.path, source).cuts(_even(file.size, target))[1:]))
+        return _answer(_between(file, AvroFile(file.path, source).cuts(places(file.size, target))))
     text = Text(file.path, reader.encoding, source)
     if text.is_seekable():
-        step = _even(file.size, target)
+        near = places(file.size, target)
         if reader.format == "csv" and reader.escape is None:
-            return {"windows": [(at, min(at + step, file.size)) for at in range(0, file.size, step)]}
+            return {"windows": list(pairwise([0, *near, file.size]))}
         if reader.format == "json" and has_object_lines(next(text.chunks(size=_HEAD), b"")):
-            return _answer(_between(file, _line_starts(text, file.size, step)))
+            return _answer(_between(file, _line_starts(text, file.size, near)))
     return by_rows(file, reader, target, source)
 
 
@@ -141,12 +143,18 @@ def pieces_of(file: InputFile, answer: Mapping[str, Any]) -> list[Piece]:
     return [Piece(file, start, stop, Unit(unit), size) for start, stop, unit, size in answer["pieces"]]
 
 
-def _even(size: int, target: int) -> int:
-    """The size of equal pieces of about ``target`` bytes, at most an eighth more."""
+def places(size: int, target: int) -> list[int]:
+    """Offsets near which a file is cut: into equal pieces of about ``target`` bytes, at most an eighth more. Of many
+    the last are halves: they are built last, and the core that ends last ends sooner.
+    """
     count = max(-(-size * 8 // (target * 9)), 1)
     if count > 2:
         count += -count % _TURNS
-    return max(-(-size // count), 1)
+    step = max(-(-size // count), 1)
+    whole = list(range(step, size, step))
+    if len(whole) + 1 < _HALVED_FROM:
+        return whole
+    return sorted({*whole, *(at + step // 2 for at in whole[-_TURNS:] if at + step // 2 < size)})
 
 
 def _between(file: InputFile, starts: Sequence[int]) -> list[Piece]:
@@ -158,10 +166,10 @@ def _between(file: InputFile, starts: Sequence[int]) -> list[Piece]:
     ]
 
 
-def _line_starts(text: Text, size: int, step: int) -> list[int]:
-    """The beginning of a line at or after every multiple of ``step``."""
+def _line_starts(text: Text, size: int, near: Sequence[int]) -> list[int]:
+    """The beginning of a line at or after each of these offsets."""
     found: list[int] = []
-    for at in range(step, size, step):
+    for at in near:
         place = at
         for chunk in text.chunks(at, None, _HEAD):
             end = chunk.find(b"\n")

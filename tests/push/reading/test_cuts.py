@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import random
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from segments.domain.push.reader_spec import ReaderSpec
 from segments.domain.tables.schema import parse_schema
 from segments.errors import InvalidInput
 from segments.gateways.input_files.source import ANYWHERE
-from segments.spark.reading.cuts import by_rows, describe, pieces_of, pieces_of_windows, scan
+from segments.spark.reading.cuts import by_rows, describe, pieces_of, pieces_of_windows, places, scan
 from segments.spark.reading.notes import FileNotes
 from segments.spark.reading.rows import lines_of, read_rows
 
@@ -161,3 +162,14 @@ def test_a_number_of_rows_in_a_cut_parquet_file_counts_from_its_beginning(tmp_pa
     notes = FileNotes()
     read_rows(Piece(ANYWHERE.stat(str(tmp_path / "f")), 2, 3, Unit.GROUPS), ReaderSpec("parquet"), SCHEMA, notes)
     assert notes.first_row == 60
+
+
+@pytest.mark.parametrize("size", [1, 99, 100, 113, 900, 1_000, 1_600, 123_456])
+def test_pieces_are_even_and_of_many_the_last_are_halves(size: int) -> None:
+    near = places(size, 100)
+    assert near == sorted(set(near))
+    assert all(0 < at < size for at in near)
+    sizes = [b - a for a, b in pairwise([0, *near, size])]
+    assert max(sizes) <= 113 or size < 226
+    is_halved = len(sizes) >= 12 and sizes[-3] <= -(-sizes[0] // 2)
+    assert is_halved == (size > 900)
