@@ -81,7 +81,7 @@ def opened(url: str, access: StoreAccess) -> tuple[pafs.FileSystem, str]:
     return file_system, root
 
 
-def azure_endpoint(endpoint: str) -> dict[str, str]:
+def azure_endpoint(endpoint: str) -> dict[str, Any]:
     """pyarrow's options for Azure's protocol at ``http://host:port``; none for Azure itself."""
     scheme, found, host = endpoint.partition("://")
     names = ("blob_storage", "dfs_storage") if found else ()
