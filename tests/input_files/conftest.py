@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.gcs_server import GcsServer, start_gcs
+from tests.input_files.gcs_server import GcsServer, start_gcs
 from tests.s3_server import Front, S3Server, front_of, start_s3
 
 

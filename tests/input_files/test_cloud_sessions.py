@@ -19,8 +19,8 @@ from segments.gateways.deep_store.deepstore import INGESTION, STAGING, DeepStore
 from segments.gateways.input_files.rules import InputRules
 from segments.services.ingestion import sessions
 from segments.services.ingestion.undo import undo_session
-from tests.gcs_server import BUCKET, GcsServer
 from tests.ingestion.ingesting import SYNC, IngestionWorld
+from tests.input_files.gcs_server import BUCKET, GcsServer
 from tests.services.world import ANN, TABLE
 
 pytestmark = pytest.mark.django_db

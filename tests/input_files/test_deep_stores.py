@@ -10,7 +10,7 @@ import pytest
 from segments.errors import InvalidInput, NotFound
 from segments.gateways.deep_store.access import StoreAccess
 from segments.gateways.deep_store.deepstore import DeepStore
-from tests.gcs_server import BUCKET, GcsServer
+from tests.input_files.gcs_server import BUCKET, GcsServer
 from tests.s3_server import KEYS, S3Server
 
 

@@ -73,7 +73,7 @@ def test_after_its_jvm_was_killed_the_next_attempt_goes_on(tmp_path: Path, spark
 
 # pyspark leaves the pipe of a launcher that failed to the garbage collector.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_what_a_task_raised_is_said_in_place_of_the_jvms_hundred_lines() -> None:
+def test_what_a_task_raised_stands_in_place_of_the_jvms_hundred_lines() -> None:
     text = (
         "An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.\n"
         ": org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 0.0 failed 3 times\n"

@@ -13,8 +13,8 @@ from tests.input_files import test_cloud_sessions, test_deep_stores
 from tests.input_files.test_cloud_sessions import Cloud
 from tests.input_files.test_cloud_sessions import world as world
 from tests.input_files.test_deep_stores import file as file
-from tests.real_pinot import azurite
-from tests.real_pinot.azurite import ACCOUNT, CONTAINER, KEY, Azurite
+from tests.real_pinot.stores import azurite
+from tests.real_pinot.stores.azurite import ACCOUNT, CONTAINER, KEY, Azurite
 from tests.real_pinot.suites import shared
 
 pytestmark = shared.MARKS

@@ -1,0 +1,1 @@
+"""Stores of input and segments that are not ours, as real parts."""
