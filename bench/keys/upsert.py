@@ -2,13 +2,16 @@
 
 Run from the project's root: ``python -m bench.keys.upsert [--keys 1000000]``. Messages are JSON of 10 columns, decoded,
 appended and taken into the keys as a server does it, each key twice, for one table of every kind; then queries over the
-rows of an upsert table without a mask (``skipUpsert``) and with one that hides a tenth of them. Times are processor
-time of all threads, so that other work on the machine does not count.
+rows of an upsert table without a mask (``skipUpsert``) and with one that hides a tenth of them. Lone aggregations are
+asked of a segment file, whose rows never change: for the first time with this mask, and again. Times are processor
+time of all threads, so that other work on the machine does not count. ``--queries`` leaves ingestion into the other
+tables out.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import statistics
 import time
 from collections.abc import Callable, Iterable
@@ -20,6 +23,7 @@ from bench.realtime_ingest import CONFIG, SCHEMA, message
 from segments.dataplane.primary_keys.keyed_rows import KeyedRows
 from segments.dataplane.primary_keys.table_keys import TableKeys
 from segments.dataplane.query import RowMask, SegmentRows, execute_partial, plan_query
+from segments.dataplane.query.arrow.totals import Totals
 from segments.dataplane.realtime.decode import open_decoder
 from segments.dataplane.realtime.mutable_segment import MutableSegment
 from segments.domain.realtime.streams.stream_config import parse_stream_config
@@ -54,6 +58,14 @@ QUERIES = (
     "select distinctcount(user) from b",
     "select id, amount from b order by ts desc limit 10",
     "select id, amount from b where city = 'city-7' limit 100",
+)
+LONE = (
+    "select sum(amount) from b",
+    "select avg(amount) from b",
+    "select min(amount) from b",
+    "select max(amount) from b",
+    "select sum(count) from b",
+    "select max(ts) from b",
 )
 _STREAM = {"streamType": "memory", "stream.memory.topic.name": "t"}
 
@@ -95,20 +107,46 @@ def overhead(sql: str, segment: MutableSegment, valid: RowMask) -> list[float]:
     return [1000 * s for s in seconds([lambda: execute_partial(plan, every), lambda: execute_partial(plan, masked)])]
 
 
+def lone_overhead(sql: str, segment: MutableSegment, valid: RowMask) -> tuple[list[float], list[float]]:
+    """Milliseconds of a segment file over all rows and with the mask: (asked for the first time, again)."""
+    plan = plan_query(sql, SCHEMA)
+    rows = segment.snapshot().table_of(plan.columns)
+
+    def ways(totals: Callable[[], Totals]) -> list[float]:
+        def ask(mask: RowMask | None) -> object:
+            return execute_partial(plan, [SegmentRows("s", "h", rows, len(valid), valid=mask, totals=totals())])
+
+        return [1000 * s for s in seconds([lambda: ask(None), lambda: ask(valid)])]
+
+    known = {None: Totals(), valid: Totals()}
+    for mask, totals in known.items():
+        execute_partial(plan, [SegmentRows("s", "h", rows, len(valid), valid=mask, totals=totals)])
+    kept = itertools.cycle(known.values())
+    return ways(Totals), ways(lambda: next(kept))
+
+
 def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keys", type=int, default=1_000_000)
-    keys = parser.parse_args().keys
+    parser.add_argument("--queries", action="store_true")
+    given = parser.parse_args()
+    keys = given.keys
     print(f"rows per second (at least {GOAL_ROWS:,}) and bytes per key, masks included (at most {GOAL_BYTES})")
     found = {}
-    for kind, (rules, schema) in KINDS.items():
+    for kind, (rules, schema) in list(KINDS.items())[: 1 if given.queries else None]:
         rate, size, found[kind] = ingest(rules, schema, keys)
         print(f"{kind:<60}{rate:>12,.0f}{size:>8.0f}", flush=True)
     segment = found["upsert"]
     for sql in QUERIES:
         every, masked = overhead(sql, segment, RowMask(np.arange(segment.rows) % 10 != 0))
         print(f"{sql[:58]:<60}{every:>8.1f} ms{masked:>8.1f} ms{masked / every:>7.2f} x   at most {GOAL_RATIO}")
+    print("lone aggregations of a segment file: for the first time with this mask, and again")
+    for sql in LONE:
+        found_twice = lone_overhead(sql, segment, RowMask(np.arange(segment.rows) % 10 != 0))
+        for way, (every, masked) in zip(("first", "again"), found_twice, strict=True):
+            ratio = f"{masked / every:>7.2f} x   at most {GOAL_RATIO}"
+            print(f"{sql + ', ' + way:<60}{every:>8.2f} ms{masked:>8.2f} ms{ratio}")
 
 
 if __name__ == "__main__":

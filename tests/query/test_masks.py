@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segments.dataplane.query import RowMask, SegmentRows, execute_partial, groups, merge, plan_query
-from segments.dataplane.query.row_mask import ManyMasks
+from segments.dataplane.query import QueryPlan, RowMask, SegmentRows, execute_partial, merge, plan_query
+from segments.dataplane.query.arrow import groups, simple_group
+from segments.dataplane.query.arrow.row_mask import ManyMasks
+from segments.dataplane.query.arrow.totals import Totals
 from tests.query.samples import SCHEMA, segments_for
 
 QUERIES = [
@@ -54,6 +57,49 @@ def _answer(sql: str, kept: list[bool], *, is_masked: bool) -> tuple[list[list[A
 @given(kept=st.lists(st.booleans(), min_size=12, max_size=12))
 def test_a_masked_row_is_as_if_it_were_not_there(sql: str, kept: list[bool]) -> None:
     assert _answer(sql, kept, is_masked=True) == _answer(sql, kept, is_masked=False)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    turns=st.lists(st.lists(st.booleans(), min_size=12, max_size=12), min_size=1, max_size=3),
+    never_change=st.lists(st.booleans(), min_size=4, max_size=4),
+    odd=st.sampled_from([1.5, float("inf"), float("nan")]),
+)
+def test_what_is_kept_of_segments_is_what_counts_now(
+    turns: list[list[bool]], never_change: list[bool], odd: float
+) -> None:
+    """Masks come and go; queries of one mask are asked twice, and another one lacks a column."""
+    plan = plan_query("select sum(d), count(*), min(d), avg(l), max(n), max($docId), sum(n) from t", SCHEMA)
+    found = list(segments_for(plan))
+    found[0] = replace(found[0], rows=found[0].rows.drop_columns(["l"]))
+    values = pa.array([odd, *found[1].rows.column("d").to_pylist()[1:]], pa.float64())
+    found[1] = replace(found[1], rows=found[1].rows.drop_columns(["d"]).append_column("d", values))
+    totals = [Totals() if fixed else None for fixed in never_change]
+    for kept in turns:
+        masks = [None if all(own) else RowMask(np.array(own)) for own in (kept[at : at + 3] for at in range(0, 12, 3))]
+        masked = [replace(s, valid=mask) for s, mask in zip(found, masks, strict=True)]
+        known = [replace(s, totals=own) for s, own in zip(masked, totals, strict=True)]
+        wanted = str(list(merge(plan, [execute_partial(plan, masked)]).rows))
+        assert [str(list(merge(plan, [execute_partial(plan, known)]).rows)) for _ in range(2)] == [wanted] * 2
+
+
+def test_what_was_computed_of_a_segment_is_not_computed_again_until_other_rows_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan, scanned = plan_query("select sum(d) from t", SCHEMA), list[str]()
+    segments, scan = [replace(s, totals=Totals()) for s in segments_for(plan)], simple_group.scan_table
+
+    def counting(plan: QueryPlan, read: list[SegmentRows], **more: Any) -> pa.Table:
+        scanned.extend(s.name for s in read)
+        return scan(plan, read, **more)
+
+    monkeypatch.setattr(simple_group, "scan_table", counting)
+    for _ in range(3):
+        execute_partial(plan, segments)
+    segments[1] = replace(segments[1], valid=RowMask(np.array([True, False, True])))
+    for _ in range(3):
+        execute_partial(plan, segments)
+    assert scanned == [*(s.name for s in segments), segments[1].name]
 
 
 def test_the_rows_that_count_keep_their_numbers() -> None:

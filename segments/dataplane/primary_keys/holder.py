@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from segments.dataplane.query.row_mask import RowMask
+from segments.dataplane.query.arrow.row_mask import RowMask
 
 Mask = NDArray[np.bool_]
 #: Reads columns of the rows that are there now.

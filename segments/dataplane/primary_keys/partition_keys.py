@@ -20,7 +20,7 @@ from segments.dataplane.primary_keys.key_table import NOWHERE, KeyTable, Places
 from segments.dataplane.primary_keys.order_of_values import are_equal, are_greater
 from segments.dataplane.primary_keys.time_limits import lowered
 from segments.dataplane.primary_keys.wide_values import WORDS, Wholes, joined, may_be_longer, whole
-from segments.dataplane.query.row_mask import RowMask
+from segments.dataplane.query.arrow.row_mask import RowMask
 
 
 class PartitionKeys:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from segments.dataplane.primary_keys.holder import Holder
 from segments.dataplane.primary_keys.key_rows import KeyReader, KeyRows
 from segments.dataplane.primary_keys.partition_keys import PartitionKeys
-from segments.dataplane.query.row_mask import RowMask
+from segments.dataplane.query.arrow.row_mask import RowMask
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.domain.tables.keyed_tables import KeyRules
 from segments.domain.tables.schema import Schema

@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from segments.dataplane.query import engine, groups
+from segments.dataplane.query import engine
+from segments.dataplane.query.arrow import groups
 from segments.dataplane.query.partial import PartialResult, execute_partial
 from segments.dataplane.query.plan import QueryPlan, Simple
 from segments.dataplane.query.rows import as_rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -10,13 +9,13 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from segments.dataplane.query import engine, groups
+from segments.dataplane.query import engine
+from segments.dataplane.query.arrow import groups
+from segments.dataplane.query.arrow.simple_group import COLUMN, decoded, simple_group
 from segments.dataplane.query.plan import QueryPlan
-from segments.dataplane.query.row_mask import ManyMasks
 from segments.dataplane.query.scan import SEGMENT, VALID, SegmentRows, is_masked, scan_table
 from segments.dataplane.query.time_limit import time_limit
 
-_COLUMN: Final = re.compile(r"c\d+\Z")
 #: DuckDB has 64 bits for marking the segments that matched; with more segments they are counted by a query of their
 #: own.
 _MARKED_SEGMENTS: Final = 64
@@ -75,7 +74,7 @@ def _select(plan: QueryPlan, segments: Sequence[SegmentRows]) -> tuple[pa.Table,
     items = [f"{e.sql} AS s{i}" for i, e in enumerate(plan.select)] + [
         f"{o.sql} AS o{i}" for i, o in enumerate(plan.order)
     ]
-    if plan.where is None and not plan.order and all(_COLUMN.match(e.sql) for e in plan.select):
+    if plan.where is None and not plan.order and all(COLUMN.match(e.sql) for e in plan.select):
         table = _unmasked(table)
         return _plain(table, [(e.sql, f"s{i}") for i, e in enumerate(plan.select)]), table.num_rows, _filled(segments)
     text = f"SELECT {', '.join(items + [SEGMENT] * mark)} FROM rows{_where(plan, segments)}"  # noqa: S608  # our own templates only
@@ -90,14 +89,14 @@ def _select(plan: QueryPlan, segments: Sequence[SegmentRows]) -> tuple[pa.Table,
 def _plain(table: pa.Table, columns: Sequence[tuple[str, str]]) -> pa.Table:
     found, size = {}, 0
     for old, new in columns:
-        found[new] = _decoded(table.column(old))
+        found[new] = decoded(table.column(old))
         size += found[new].nbytes
         engine.check_bytes(size)
     return pa.table(found)
 
 
 def _group(plan: QueryPlan, segments: Sequence[SegmentRows]) -> tuple[pa.Table, int, int]:
-    simple = _simple_group(plan, segments)
+    simple = simple_group(plan, segments)
     if simple is not None:
         if plan.kind == "distinct":
             simple = groups.ordered(simple, [(simple.column(o.sql), o) for o in plan.order], plan.fetch, 0)
@@ -120,43 +119,12 @@ def _group(plan: QueryPlan, segments: Sequence[SegmentRows]) -> tuple[pa.Table, 
     return (rows, *_matched(plan, table, segments))
 
 
-def _simple_group(plan: QueryPlan, segments: Sequence[SegmentRows]) -> pa.Table | None:
-    """count, sum, min and max of columns by columns without WHERE: Arrow does it in a tenth of DuckDB's start. None for
-    other plans.
-    """
-    if plan.where is not None or any(p.plain is None for p in plan.parts) or not (plan.parts or plan.keys):
-        return None
-    if plan.kind == "distinct" and any(o.sql not in plan.simple for o in plan.order):
-        return None
-    if any(k.mv or k.type in ("FLOAT", "DOUBLE") or not _COLUMN.match(k.sql) for k in plan.keys):
-        return None
-    plain = [p.plain for p in plan.parts if p.plain is not None]
-    inputs = [(function, expr.sql if expr is not None else "") for function, expr in plain]
-    keys = [k.sql for k in plan.keys]
-    if len(set(keys)) < len(keys) or any(sql and (not _COLUMN.match(sql) or sql in keys) for _, sql in inputs):
-        return None
-    if not keys and not any(sql for _, sql in inputs):
-        count = sum(s.valid_docs for s in segments)
-        return pa.table({f"p{i}": pa.array([count], pa.int64()) for i in range(len(inputs))})
-    table = scan_table(plan, segments)
-    columns = {k: _decoded(table.column(k)) for k in keys}
-    columns |= {sql: table.column(sql).cast(pa.float64(), safe=False) for _, sql in inputs if sql}
-    if is_masked(segments):
-        masks = ManyMasks([s.valid for s in segments], [s.num_docs for s in segments])
-        return groups.group_counting(columns, masks, keys, inputs)
-    return groups.group(pa.table(columns), keys, inputs)
-
-
 def _unmasked(table: pa.Table) -> pa.Table:
     """The rows that count, of a scan."""
     if VALID not in table.column_names:
         return table
     kept: Any = table.column(VALID).cast(pa.bool_())
     return table.filter(kept).drop_columns([VALID])
-
-
-def _decoded(column: Any) -> Any:
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
 def _exploded(plan: QueryPlan, segments: Sequence[SegmentRows]) -> str:

@@ -10,9 +10,10 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from segments.dataplane.query.arrow.row_mask import RowMask
+from segments.dataplane.query.arrow.totals import Totals
 from segments.dataplane.query.nulls import are_recorded, equals_default, null_of
 from segments.dataplane.query.plan import QueryPlan
-from segments.dataplane.query.row_mask import RowMask
 from segments.domain.tables.schema import FieldSpec
 
 ARROW_TYPES: Final[dict[str, pa.DataType]] = {
@@ -33,7 +34,7 @@ class SegmentRows:
     ``num_docs`` is needed when the plan reads no column (``rows`` has no rows then); otherwise it may be left out.
     ``is_growing``: a consuming segment; the rows are those of one moment. ``is_tail``: rows that were read behind the
     segment's end. ``valid``: which rows count, None: all; the others are as if they were not there. ``first_doc``: the
-    docId of the first row.
+    docId of the first row. ``totals``: what is known of rows that never change, None where they may.
     """
 
     name: str
@@ -44,6 +45,7 @@ class SegmentRows:
     is_tail: bool = False
     valid: RowMask | None = None
     first_doc: int = 0
+    totals: Totals | None = None
 
     def __post_init__(self) -> None:
         if self.num_docs < 0 or self.rows.num_columns:

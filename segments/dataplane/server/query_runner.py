@@ -94,6 +94,7 @@ class QueryRunner:
                 piece.rows.is_growing,
                 piece.is_tail,
                 masks.get(piece.rows.name),
+                totals=piece.rows.totals,
             )
             for piece in found.pieces
         ]

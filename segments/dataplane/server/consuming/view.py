@@ -19,6 +19,7 @@ class View:
     """
 
     is_growing = True
+    totals = None
 
     def __init__(self, name: str, snapshot: Snapshot, limit: int | None = None) -> None:
         self.name = name

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from segments.dataplane.query.arrow.totals import Totals
 from segments.dataplane.query.nulls import null_of
 from segments.dataplane.server.held.column_cache import ColumnCache
 from segments.segmentfile import SegmentInfo, SegmentReader
@@ -26,6 +27,7 @@ class HeldSegment:
         self.name, self.folder, self.crc = name, folder, crc
         self._reader = SegmentReader(folder)
         self._cache = cache
+        self.totals = Totals()
         self.disk_bytes = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file())
 
     @property

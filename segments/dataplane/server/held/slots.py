@@ -10,6 +10,7 @@ from typing import Final, Protocol
 
 import pyarrow as pa
 
+from segments.dataplane.query.arrow.totals import Totals
 from segments.dataplane.server.held.held_segment import HeldSegment
 from segments.domain.segments.ideal_state import CONSUMING, ERROR, OFFLINE, ONLINE
 
@@ -30,6 +31,9 @@ class Answering(Protocol):
 
     @property
     def is_growing(self) -> bool: ...
+
+    @property
+    def totals(self) -> Totals | None: ...
 
     def table_of(self, columns: Sequence[str]) -> pa.Table:
         """Those of the columns that it has, in the order given."""

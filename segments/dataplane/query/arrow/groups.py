@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from segments.dataplane.query.arrow.row_mask import ManyMasks
 from segments.dataplane.query.plan import Ordering
-from segments.dataplane.query.row_mask import ManyMasks
 
 #: Rows that are worked on at once: they stay in the processor's nearest cache, and NumPy starts no threads for so few.
 _BLOCK: Final = 8_192
@@ -40,6 +40,11 @@ def group(table: pa.Table, keys: Sequence[str], parts: Sequence[tuple[str, str]]
     for i, (function, column) in enumerate(parts):
         columns[f"p{i}"] = found.column("count_all" if function == "count" else f"{column}_{function}")
     return pa.table(columns)
+
+
+def whole(function: str, values: Any) -> Any:
+    """sum, min or max of values that may be null; None when all are."""
+    return _WHOLE[function](values).as_py()
 
 
 def group_counting(

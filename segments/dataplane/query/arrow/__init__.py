@@ -1,0 +1,1 @@
+"""What a query over columns takes when Arrow and NumPy do it, without a call of DuckDB."""
