@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from segments.metrics.metric_kinds import OF_TABLE, WEB, WORKER, Counter, Gauge
+from segments.metrics.metric_kinds import CLUSTER, OF_TABLE, WEB, WORKER, Counter, Gauge
 
 _OF_PARTITION: Final = (*OF_TABLE, "partition")
 
@@ -20,6 +20,15 @@ COMMITS_REFUSED: Final = Counter(
     "llc_zookeeper_update_failures", "Steps of commits that could not be written, or that the record refuses.",
     OF_TABLE, pinot=("llcZookeeperUpdateFailures",), shown_by=(WEB,), realtime_only=True,
 )  # fmt: skip
+FETCH_FAILURES: Final = Counter(
+    "llc_zookeeper_fetch_failures", "Messages of servers about ending segments that were not answered, because"
+    " ZooKeeper did not answer; servers repeat them.", OF_TABLE, pinot=("llcZookeeperFetchFailures",), shown_by=(WEB,),
+    realtime_only=True,
+)  # fmt: skip
+LOWERED_LIMITS: Final = Counter(
+    "segment_size_auto_reduction", "Row limits that were halved because a segment could not be built.", OF_TABLE,
+    pinot=("segmentSizeAutoReduction",), shown_by=(WEB,), realtime_only=True,
+)  # fmt: skip
 MISSING_DEEP_STORE_LINK: Final = Counter(
     "segment_missing_deep_store_link", "Segments that were committed while only servers had their file.", OF_TABLE,
     pinot=("segmentMissingDeepStoreLink",), shown_by=(WEB,), realtime_only=True,
@@ -34,6 +43,11 @@ DEEP_STORE_UPLOAD_RETRIES: Final = Counter(
 CONSUMPTION_DATA_LOSS: Final = Counter(
     "consumption_data_loss", "Ranges that had left the stream when consumption was resumed or repaired.", OF_TABLE,
     pinot=("llcStreamDataLoss",), shown_by=(WEB, WORKER), realtime_only=True,
+)  # fmt: skip
+PARTITION_FETCH_ERRORS: Final = Counter(
+    "partition_group_metadata_fetch_error", "Streams that did not say which partitions and offsets they have, when"
+    " consumption was begun, validated or resumed.", (CLUSTER,), ("partitionGroupMetadataFetchError",),
+    (WEB, WORKER),
 )  # fmt: skip
 REPAIRS: Final = Counter(
     "consumption_repairs", "Changes that the validation of consumption made.", OF_TABLE, shown_by=(WEB, WORKER),
@@ -56,4 +70,8 @@ MAX_AVAILABILITY_LAG: Final = Gauge(
 MISSING_CONSUMING: Final = Gauge(
     "missing_consuming_segment_total_count", "Partitions that nothing consumes although the table is not paused.",
     OF_TABLE, ("missingConsumingSegmentTotalCount",), (WEB,),
+)  # fmt: skip
+MISSING_LONGEST: Final = Gauge(
+    "missing_consuming_segment_max_duration_seconds", "Longest time since the last segment was created of a partition"
+    " that nothing consumes; 0 when there is none.", OF_TABLE, ("missingConsumingSegmentMaxDurationMinutes",), (WEB,),
 )  # fmt: skip

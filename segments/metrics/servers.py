@@ -72,6 +72,11 @@ REINGESTION_SECONDS: Final = Histogram(
     "reingestion_seconds", "Time of a reingestion that succeeded.", shown_by=(SERVER,)
 )
 
+REINGESTING: Final = Gauge(
+    "server_reingestions_in_progress", "Reingestions that are queued or under way on this server.", (),
+    ("reingestedSegmentUploadsInProgress",), (SERVER,),
+)  # fmt: skip
+
 # -- state of each partition
 INGESTION_DELAY: Final = Gauge(
     "realtime_ingestion_delay_seconds", "Age of the last consumed message; 0 when the stream has no newer one.",
@@ -80,6 +85,14 @@ INGESTION_DELAY: Final = Gauge(
 OFFSET_LAG: Final = Gauge(
     "realtime_ingestion_offset_lag", "Messages of the partition that are not consumed.",
     _PARTITION, ("realtimeIngestionOffsetLag",), (SERVER,),
+)  # fmt: skip
+UPSTREAM_OFFSET: Final = Gauge(
+    "realtime_ingestion_upstream_offset", "Where the partition ends, of streams that count messages by numbers.",
+    _PARTITION, ("realtimeIngestionUpstreamOffset",), (SERVER,),
+)  # fmt: skip
+CONSUMING_OFFSET: Final = Gauge(
+    "realtime_ingestion_consuming_offset", "The next message that is consumed, of such streams.",
+    _PARTITION, ("realtimeIngestionConsumingOffset",), (SERVER,),
 )  # fmt: skip
 PARTITION_CONSUMING: Final = Gauge(
     "llc_partition_consuming", "1 while this server reads the partition.", _PARTITION, ("llcPartitionConsuming",),
@@ -91,6 +104,13 @@ CONSUMING_ROWS: Final = Gauge(
 CONSUMING_BYTES: Final = Gauge(
     "consuming_segment_bytes", "Memory of the consuming segment.", _PARTITION, shown_by=(SERVER,)
 )
+ROW_LIMIT: Final = Gauge(
+    "num_rows_threshold", "Rows at which the consuming segment ends.", _PARTITION, ("numRowsThreshold",), (SERVER,)
+)
+COMMITTED_BYTES: Final = Gauge(
+    "committing_segment_size_bytes", "Bytes on disk of the newest file that this server has of the partition.",
+    _PARTITION, ("committingSegmentSize",), (SERVER,),
+)  # fmt: skip
 UPSERT_KEYS: Final = Gauge(
     "upsert_primary_keys_count", "Primary keys of the partition of an upsert table, in memory.", _PARTITION,
     ("upsertPrimaryKeysCount",), (SERVER,),

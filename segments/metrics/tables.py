@@ -46,6 +46,30 @@ PERCENT_AVAILABLE: Final = _gauge(
 )
 PERCENT_OF_REPLICAS: Final = _gauge("percent_of_replicas", "Replicas that serve, in percent.", "percentOfReplicas")
 REPLICATION: Final = _gauge("replication_from_config", "Replicas that the table asks for.", "replicationFromConfig")
+NUMBER_OF_REPLICAS: Final = _gauge(
+    "number_of_replicas", "Replicas that serve of the segment with the fewest, of those that queries see; computed once"
+    " a minute.", "numberOfReplicas",
+)  # fmt: skip
+INVALID_START: Final = _gauge(
+    "segments_with_invalid_start_time", "Segments whose first time is before 1971 or after 2071; computed once"
+    " a minute.",
+    "segmentsWithInvalidStartTime",
+)  # fmt: skip
+INVALID_END: Final = _gauge(
+    "segments_with_invalid_end_time", "The same of their last time.", "segmentsWithInvalidEndTime"
+)
+MISSING_SEGMENTS: Final = _gauge(
+    "missing_segment_count", "Days or hours between the segments of an append table, as its frequency says, of which"
+    " there is none; computed once a minute.", "missingSegmentCount",
+)  # fmt: skip
+OFFLINE_DELAY: Final = _gauge(
+    "offline_segment_delay_seconds", "How long ago the newest time of an OFFLINE table's segments is; computed once a"
+    " minute.", "offlineSegmentDelayHours",
+)  # fmt: skip
+LAST_PUSH: Final = _gauge(
+    "last_push_time_delay_seconds", "How long ago an OFFLINE table got a segment; computed once a minute.",
+    "lastPushTimeDelayHours",
+)  # fmt: skip
 SIZE: Final = _gauge("table_compressed_size_bytes", "Files of all segments, one copy.", "tableCompressedSize")
 ROWS: Final = _gauge("total_document_count", "Rows of committed segments that queries see.", "totalDocumentCount")
 PAUSED: Final = _gauge("table_consumption_paused", "1 while the table is paused.", "tableConsumptionPaused")

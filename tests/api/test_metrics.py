@@ -13,10 +13,12 @@ from pytest_django import DjangoAssertNumQueries
 from segments.clusters.embedded.engine.lineage import EmbeddedLineageEngine
 from segments.errors import Unavailable
 from segments.metrics.catalog import METRICS
+from segments.metrics.exposition import render
 from segments.metrics.metric_kinds import SERVER
-from segments.models import Cluster, LagSample
+from segments.models import Cluster, LagSample, Segment
 from segments.services.metrics.installation import WorkerStates
 from segments.services.metrics.page import control_page
+from segments.services.metrics.segments import SegmentTimes
 from tests.api.cluster import ApiCluster
 from tests.factories import make_entry, make_segments, make_table
 
@@ -86,10 +88,39 @@ def test_partitions_that_nothing_consumes_are_counted_unless_the_table_is_paused
         table = make_table(name, pause=pause)
         make_segments(table, "t__0__0__20260101T0000Z", partition=0)
         make_segments(table, "t__0__1__20260101T0000Z", partition=0, is_consuming=True)
-        make_segments(table, "t__1__0__20260101T0000Z", partition=1)
+        created_ms = round((timezone.now() - timedelta(seconds=90)).timestamp() * 1000)
+        make_segments(table, "t__1__0__20260101T0000Z", partition=1, creation_ms=created_ms)
     lines = lines_of(control_page())
     assert lines[of("missing_consuming_segment_total_count", "t_REALTIME")] == 1
     assert lines[of("missing_consuming_segment_total_count", "u_REALTIME")] == 0
+    assert 90 <= lines[of("missing_consuming_segment_max_duration_seconds", "t_REALTIME")] < 120
+    assert lines[of("missing_consuming_segment_max_duration_seconds", "u_REALTIME")] == 0
+
+
+def test_figures_over_all_segments_are_computed_once_a_minute() -> None:
+    daily = {"segmentsConfig": {"timeColumnName": "d", "segmentPushFrequency": "daily", "segmentPushType": "APPEND"}}
+    config = {"tableName": "d_OFFLINE", "tableType": "OFFLINE", **daily}
+    table, day, now_ms = make_table("d_OFFLINE", config=config), 86_400_000, timezone.now().timestamp() * 1000
+    first = (now_ms - 5 * day) // day * day
+    pushed = {"push_ms": now_ms - 7_200_000, "refresh_ms": now_ms - 3_600_000}
+    make_segments(table, "a", start_ms=first, end_ms=first + 1, **pushed)
+    make_segments(table, "b", start_ms=first + 3 * day, end_ms=first + 3 * day + 1, replicas_online=1, push_ms=0)
+    make_segments(table, "c", start_ms=-1, end_ms=9 * 10**15, is_visible=False, replicas_online=0)
+    make_table("empty_OFFLINE")
+    times = SegmentTimes()
+    lines = lines_of(render(times))
+    assert lines[of("number_of_replicas", "d_OFFLINE")] == 1
+    assert lines[of("segments_with_invalid_start_time", "d_OFFLINE")] == 0
+    assert lines[of("missing_segment_count", "d_OFFLINE")] == 2
+    assert 3600 <= lines[of("last_push_time_delay_seconds", "d_OFFLINE")] < 3700
+    newest_s = (now_ms - first - 3 * day) / 1000
+    assert newest_s - 1 <= lines[of("offline_segment_delay_seconds", "d_OFFLINE")] < newest_s + 100
+    assert not [line for line in lines if "empty_OFFLINE" in line]
+    Segment.objects.filter(name="c").update(is_visible=True)
+    assert lines_of(render(times))[of("segments_with_invalid_start_time", "d_OFFLINE")] == 0
+    later = lines_of(render(SegmentTimes()))
+    assert [later[of(f"segments_with_invalid_{at}_time", "d_OFFLINE")] for at in ("start", "end")] == [1, 1]
+    assert later[of("number_of_replicas", "d_OFFLINE")] == 0
 
 
 def test_entries_are_counted_by_state_with_the_age_of_the_oldest_that_runs() -> None:
@@ -112,7 +143,7 @@ def test_the_number_of_queries_does_not_grow_with_tables_or_segments(
     for number in range(20):
         make_segments(make_table(f"t{number}_REALTIME"), *(f"s{i}" for i in range(20)), partition=0)
     control_page()
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(11):
         control_page()
 
 

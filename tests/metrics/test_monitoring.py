@@ -23,6 +23,13 @@ SEEDS = (
     "segmentReingestionFailure", "segmentsInErrorState", "segmentsMissingDownloadUrl", "numStartReplaceFailure",
     "numEndReplaceFailure", "numRevertReplaceFailure", "pauselessSegmentsInErrorCount",
     "pauselessSegmentsInUnrecoverableErrorCount", "segmentMissingDeepStoreLink", "llcStreamDataLoss",
+    "numberOfReplicas", "segmentsWithInvalidStartTime", "segmentsWithInvalidEndTime", "llcZookeeperFetchFailures",
+    "llcSegmentsDeepStoreUploadRetryQueueSize", "deletedTmpSegmentCount", "segmentSizeAutoReduction",
+    "partitionGroupMetadataFetchError", "reingestedSegmentUploadsInProgress", "numRowsThreshold",
+    "committingSegmentSize", "missingConsumingSegmentNewPartitionCount", "missingConsumingSegmentMaxDurationMinutes",
+    "missingSegmentCount", "offlineSegmentDelayHours", "lastPushTimeDelayHours", "offsetAutoResetSkippedOffsets",
+    "offsetAutoResetBackfillOffsets", "untrackedSegmentsCount", "retentionManagerError",
+    "realtimeIngestionUpstreamOffset", "realtimeIngestionConsumingOffset", "realtimeIngestionDelayReportingStatus",
 )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from segments.domain.upkeep import retention
 from segments.domain.upkeep.retention import LineagePlan
 from segments.errors import NotFound, PinotAdminError
 from segments.gateways.deep_store.deepstore import DELETED, encode
+from segments.metrics.upkeep import STRANDED_FILES
 from segments.names import REALTIME, TABLE_TYPES, TableName, split_table_name
 from segments.services.core.context import SYSTEM, Actor, Context
 from segments.services.replacement.lineage_record import Observed, observe
@@ -197,6 +198,7 @@ def _stranded_uploads(ctx: Context, table: TableName) -> list[str]:
         if unquote(segment) not in busy and not is_named:
             stranded.append(name)
             ctx.deep_store.delete(f"{folder}/{name}")
+            STRANDED_FILES.add(ctx.cluster, table.typed)
     return (
         [f"Removed {counted(len(stranded), 'file')} that interrupted uploads to {table} had left."] if stranded else []
     )

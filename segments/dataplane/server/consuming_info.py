@@ -26,7 +26,9 @@ _COUNTED: Final = ("kafka", "memory")
 
 @dataclass(frozen=True)
 class PartitionState:
-    """One partition's consuming segment. ``messages`` and ``behind_s`` (seconds) are None where nobody knows them."""
+    """One partition's consuming segment. ``messages`` and ``behind_s`` (seconds) are None where nobody knows them,
+    ``latest`` and ``current`` (offsets) also where the stream's offsets are no numbers. ``row_limit``: where it ends.
+    """
 
     partition: int
     is_reading: bool
@@ -34,6 +36,9 @@ class PartitionState:
     behind_s: float | None
     rows: int
     bytes: int
+    row_limit: int | None = None
+    latest: int | None = None
+    current: int | None = None
 
 
 class ConsumingInfo:
@@ -96,6 +101,9 @@ class ConsumingInfo:
             None if behind_ms == NOT_CALCULATED else int(behind_ms) / 1000,
             intake.segment.rows if intake else 0,
             intake.segment.bytes if intake else 0,
+            source.rows if source else None,
+            _number(latest),
+            _number(current),
         )
 
     def _pinot(self, worker: Worker) -> dict[str, Any]:
@@ -160,6 +168,10 @@ class ConsumingInfo:
             self._ends[key] = (latest, now)
             self._silent_until.pop(key[:2], None)
         return latest
+
+
+def _number(offset: Offset | None) -> int | None:
+    return offset.value[0] if offset is not None and offset.stream_type in _COUNTED else None
 
 
 def _records_lag(current: Offset | None, latest: Offset | None) -> str:

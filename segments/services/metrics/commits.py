@@ -23,5 +23,7 @@ def count_message(cluster: str, kind: Kind, answer: Answer, received: Received |
         metrics.SEGMENTS_COMMITTED.add(cluster, table)
         if received.location.lower().startswith("peer://"):
             metrics.MISSING_DEEP_STORE_LINK.add(cluster, table)
+    elif answer.status is Status.NOT_LEADER:
+        metrics.FETCH_FAILURES.add(cluster, table)
     elif answer.status is Status.FAILED and kind in _COMMITTING:
         metrics.COMMITS_REFUSED.add(cluster, table)

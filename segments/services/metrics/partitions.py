@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Final
 
-from django.db.models import Count, Q
+from django.db.models import Count, Max, Q
 from django.utils import timezone
 
 from segments.metrics import consumption as metrics
@@ -46,7 +46,7 @@ class MissingConsumers(Collector):
 
     def collect(self) -> Iterator[Family]:
         """0 for a paused table: nothing is to consume there."""
-        family = metrics.MISSING_CONSUMING.family()
+        family, longest = metrics.MISSING_CONSUMING.family(), metrics.MISSING_LONGEST.family()
         consuming = Count("partition", distinct=True, filter=Q(is_consuming=True))
         counted = Segment.objects.filter(table__type=REALTIME, partition__isnull=False).order_by().values("table_id")
         missing = {
@@ -54,6 +54,26 @@ class MissingConsumers(Collector):
             for row in counted.annotate(known=Count("partition", distinct=True), consumed=consuming)
         }
         tables = Table.objects.filter(type=REALTIME).order_by("pk").values_list("pk", "cluster__name", "name", "pause")
-        for pk, cluster, name, pause in tables[:MOST_TABLES]:
-            family.add_metric([cluster, name], 0 if (pause or {}).get("paused") else missing.get(pk, 0))
-        yield family
+        rows = [(pk, cluster, name, (pause or {}).get("paused")) for pk, cluster, name, pause in tables[:MOST_TABLES]]
+        since = _last_created([pk for pk, _, _, is_paused in rows if missing.get(pk) and not is_paused])
+        now_ms = timezone.now().timestamp() * 1000
+        for pk, cluster, name, is_paused in rows:
+            family.add_metric([cluster, name], 0 if is_paused else missing.get(pk, 0))
+            longest.add_metric([cluster, name], max(0.0, now_ms - since[pk]) / 1000 if pk in since else 0)
+        yield from (family, longest)
+
+
+def _last_created(tables: Sequence[int]) -> dict[int, int]:
+    """{table: when the last segment of a partition was created that nothing consumes, the earliest of them, in epoch
+    milliseconds}; one query, none where nothing is missing.
+    """
+    if not tables:
+        return {}
+    partitions = Segment.objects.filter(table__in=tables, partition__isnull=False).order_by()
+    counted = partitions.values("table_id", "partition").annotate(
+        created=Max("creation_ms"), consumed=Count("pk", filter=Q(is_consuming=True))
+    )
+    found: dict[int, int] = {}
+    for row in counted.filter(consumed=0, created__isnull=False):
+        found[row["table_id"]] = min(row["created"], found.get(row["table_id"], row["created"]))
+    return found

@@ -16,6 +16,7 @@ from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.errors import InvalidInput, PinotAdminError, Unavailable
 from segments.gateways.streams import Stream, offset_for
 from segments.gateways.streams.lost_range import lost_range
+from segments.metrics.consumption import PARTITION_FETCH_ERRORS
 from segments.services.core.context import Context
 
 T = TypeVar("T")
@@ -155,6 +156,7 @@ class StreamFacts:
             return ask()
         except Unavailable as error:
             self._down[index] = error
+            PARTITION_FETCH_ERRORS.add(self._ctx.cluster)
             raise
 
     def _stream(self, index: int) -> Stream:

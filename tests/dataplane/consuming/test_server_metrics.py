@@ -64,6 +64,12 @@ def test_rows_lag_builds_uploads_and_downloads_of_a_partition_are_on_the_page(li
     assert now[f"pinotadmin_realtime_ingestion_delay_seconds{of}"] == 0
     assert now[f"pinotadmin_llc_partition_consuming{of}"] == 1
     assert now[f"pinotadmin_consuming_segment_rows{of}"] == 10
+    assert now[f"pinotadmin_num_rows_threshold{of}"] == 20
+    offsets = [now[f"pinotadmin_realtime_ingestion_{which}_offset{of}"] for which in ("upstream", "consuming")]
+    assert offsets == [50, 50]
+    newest = live.servers[1].slots.serving(RT)[live.chain()[1]]
+    assert now[f"pinotadmin_committing_segment_size_bytes{of}"] == newest.disk_bytes
+    assert now["pinotadmin_server_reingestions_in_progress"] == 0
     assert now[f'pinotadmin_server_document_count{{table="{RT}"}}'] == 40
 
 

@@ -228,7 +228,8 @@ class Endpoints:
     async def metrics(self, _: Admitted) -> Response:
         """Prometheus text."""
         parts = self._parts
-        page = await self._blocking(render_metrics, self._slots, parts.consuming, parts.runner.cache_bytes, parts.keys)
+        runs, cached = (lambda: len(parts.reingestions.jobs())), parts.runner.cache_bytes
+        page = await self._blocking(render_metrics, self._slots, parts.consuming, cached, parts.keys, runs)
         return Response(page, media_type=CONTENT_TYPE)
 
 

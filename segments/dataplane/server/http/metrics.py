@@ -8,6 +8,7 @@ from typing import Final
 from segments.dataplane.primary_keys.server_keys import ServerKeys
 from segments.dataplane.server.consuming_info import ConsumingInfo, PartitionState
 from segments.dataplane.server.held.slots import Slots
+from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.metrics import servers
 from segments.metrics.exposition import Collector, RecordedValues, render
 from segments.metrics.metric_kinds import SERVER, Family, Gauge
@@ -18,13 +19,21 @@ _OF_A_PARTITION: Final[tuple[tuple[Gauge, Callable[[PartitionState], float | Non
     (servers.PARTITION_CONSUMING, lambda state: float(state.is_reading)),
     (servers.CONSUMING_ROWS, lambda state: state.rows),
     (servers.CONSUMING_BYTES, lambda state: state.bytes),
+    (servers.ROW_LIMIT, lambda state: state.row_limit),
+    (servers.UPSTREAM_OFFSET, lambda state: state.latest),
+    (servers.CONSUMING_OFFSET, lambda state: state.current),
 )
 #: Partitions of which figures are shown; more are left out, by name.
 _MOST_PARTITIONS: Final = 5_000
 
 
-def render_metrics(slots: Slots, consuming: ConsumingInfo, cache_bytes: Callable[[], int], keys: ServerKeys) -> bytes:
-    """Everything that a server shows. Blocks on streams, which are asked where they end."""
+def render_metrics(
+    slots: Slots, consuming: ConsumingInfo, cache_bytes: Callable[[], int], keys: ServerKeys,
+    reingesting: Callable[[], int],
+) -> bytes:  # fmt: skip
+    """Everything that a server shows; ``reingesting``: jobs of reingestion here. Blocks on streams, which are asked
+    where they end.
+    """
 
     def tables() -> list[tuple[str, ...]]:
         return [(table,) for table in slots.tables()]
@@ -34,6 +43,7 @@ def render_metrics(slots: Slots, consuming: ConsumingInfo, cache_bytes: Callable
         HeldSegments(slots, cache_bytes),
         ConsumedPartitions(slots, consuming),
         PrimaryKeys(slots, keys),
+        Reingesting(reingesting),
     )
 
 
@@ -56,7 +66,35 @@ class HeldSegments(Collector):
             rows.add_metric([table], sum(segment.num_docs for segment in held))
             size.add_metric([table], sum(segment.disk_bytes for segment in held))
         cache.add_metric([], self._cache_bytes())
-        yield from (states, rows, size, cache)
+        yield from (states, rows, size, cache, self._newest())
+
+    def _newest(self) -> Family:
+        """Of each partition the segment that was committed last."""
+        family, shown = servers.COMMITTED_BYTES.family(), 0
+        for table in self._slots.tables():
+            newest = dict[int, tuple[int, int]]()
+            for name, held in self._slots.serving(table).items():
+                if is_llc_name(name):
+                    parts = parse_llc_name(name)
+                    known = newest.get(parts.partition, (-1, 0))
+                    newest[parts.partition] = max(known, (parts.sequence, held.disk_bytes))
+            for partition, (_, size) in sorted(newest.items())[: _MOST_PARTITIONS - shown]:
+                family.add_metric([table, str(partition)], size)
+                shown += 1
+        return family
+
+
+class Reingesting(Collector):
+    """What of reingestions is under way."""
+
+    def __init__(self, count: Callable[[], int]) -> None:
+        self._count = count
+
+    def collect(self) -> Iterator[Family]:
+        """One line."""
+        family = servers.REINGESTING.family()
+        family.add_metric([], self._count())
+        yield family
 
 
 class ConsumedPartitions(Collector):

@@ -17,6 +17,7 @@ from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.segments.segment_metadata import URL_KEYS, SegmentMetadata, from_record
 from segments.errors import InvalidInput
 from segments.gateways.deep_store.deepstore import encode
+from segments.metrics.upkeep import STRANDED_FILES
 from segments.names import REALTIME, TableName
 from segments.services.core.context import Context
 from segments.services.segments.addresses import own_file, recorded_address
@@ -118,6 +119,7 @@ def remove_left_uploads(ctx: Context, table: TableName, *, older_than_ms: int = 
             finish_left(ctx, table, segment, int(crc))
         elif modified_ms < before and not (node and node.record and is_address_of(node.record, name)):
             removed += ctx.deep_store.delete(f"{folder}/{name}")
+    STRANDED_FILES.add(ctx.cluster, table.typed, by=removed)
     return removed
 
 

@@ -42,6 +42,7 @@ from segments.domain.realtime.llc_name import LLCName, parse_llc_name
 from segments.domain.realtime.streams.stream_offset import parse_offset
 from segments.domain.segments.store_address import recorded
 from segments.errors import InvalidInput, PinotAdminError, Rejected, StateConflict, Unavailable
+from segments.metrics.consumption import LOWERED_LIMITS
 from segments.names import REALTIME, TableName
 from segments.services.core.context import Context
 from segments.services.engine.commits import FAILED, Received
@@ -206,6 +207,7 @@ class _Conversation:
             elif done.answer.status is Status.KEEP and self._seen is not None and self._seen.metadata.download_url:
                 finish_left(self._ctx, table, self._name.text, self._seen.metadata.crc)
             elif done.action is Action.LOWER_LIMIT and has_written:
+                LOWERED_LIMITS.add(self._ctx.cluster, table.typed)
                 restart_replicas(self._ctx, table, self._name.text)
             if done.remember_ms is not None:
                 remember(self._ctx, table, done.remember_ms)
