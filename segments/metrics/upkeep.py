@@ -22,8 +22,8 @@ PASS_TABLES: Final = Counter(
 )  # fmt: skip
 PASS_SECONDS: Final = Histogram("periodic_task_seconds", "Time of a pass over one table.", ("task",), shown_by=_BY)
 STRANDED_FILES: Final = Counter(
-    "deleted_tmp_segment_count", "Files in the deep store that no segment's record names and a pass removed: uploads that"
-    " were interrupted or that no commit took.", OF_TABLE, ("deletedTmpSegmentCount", "untrackedSegmentsCount"), _BY,
+    "deleted_tmp_segment_count", "Files in the deep store that no record names and a pass removed: uploads that were"
+    " interrupted or that no commit took.", OF_TABLE, ("deletedTmpSegmentCount", "untrackedSegmentsCount"), _BY,
 )  # fmt: skip
 REBALANCES: Final = Counter(
     "rebalances", "Rebalances of embedded clusters, by what became of them: begun, done, failed or stopped.",

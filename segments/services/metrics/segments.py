@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -68,8 +67,9 @@ class SegmentTimes(Collector):
 
     def _figures(self) -> _Figures:
         with self._lock:
-            if self._found is None or time.monotonic() - self._found[0] >= self._keep_s:
-                self._found = time.monotonic(), _Figures(_by_table(), _gaps())
+            now_s = timezone.now().timestamp()
+            if self._found is None or not 0 <= now_s - self._found[0] < self._keep_s:
+                self._found = now_s, _Figures(_by_table(), _gaps())
             return self._found[1]
 
 
