@@ -12,6 +12,7 @@ import pytest
 
 from segments.domain.ingestion.session import FileState, SessionState
 from segments.errors import Conflict, StateConflict, Unavailable
+from segments.gateways.deep_store.deepstore import STAGING
 from segments.services.ingestion import sessions
 from segments.services.ingestion.held_session import acquire
 from segments.services.ingestion.session_store import remove_sessions
@@ -30,7 +31,7 @@ def of_two_files(folder: Path, **keys: str) -> IngestionWorld:
 
 
 def raising(error: Exception) -> Any:
-    def build(*_: Any) -> None:
+    def build(*_: Any, **__: Any) -> None:
         raise error
 
     return build
@@ -125,3 +126,51 @@ def test_only_an_open_session_is_cancelled(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="no open file ingestion session"):
         sessions.cancel(world.ctx, TABLE, ANN)
     assert (world.session.state, world.session.end_reason, world.vis) == (SessionState.DONE, "", 20)
+
+
+def test_a_staged_file_that_went_before_the_switch_is_built_again_in_the_same_run(tmp_path: Path) -> None:
+    world = of_two_files(tmp_path)
+    world.configure_table(quota={"storage": "100B"})
+    world.go()
+    assert (world.session.state, world.read) == (SessionState.SWITCH, 2)
+    for ending in ("tar.gz", "json"):
+        assert world.ctx.deep_store.delete(f"{STAGING}/{world.session.id}/part-00001.{ending}")
+    world.configure_table(quota={"storage": "1G"})
+    world.go()
+    assert (world.session.state, world.session.task, world.vis, world.read) == (SessionState.DONE, "", 20, 3)
+
+
+def in_its_switch(folder: Path, monkeypatch: pytest.MonkeyPatch) -> IngestionWorld:
+    """A session that waits in SWITCH with its lineage entry open: what ends entries was down for too long."""
+    world = of_two_files(folder)
+    with monkeypatch.context() as patched:
+        patched.setattr("segments.services.ingestion.switch.end_replace", raising(StateConflict("Not now.")))
+        world.go()
+    assert (world.session.state, world.session.task) == (SessionState.SWITCH, "")
+    return world
+
+
+def test_a_session_whose_entry_cannot_be_reverted_now_is_given_up_and_reverted_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = in_its_switch(tmp_path, monkeypatch)
+    with monkeypatch.context() as patched:
+        patched.setattr("segments.services.ingestion.discard.revert_replace", raising(Unavailable("It is down.")))
+        sessions.cancel(world.ctx, TABLE, ANN)
+    assert (world.session.end_reason, world.session.has_leftovers) == ("CANCELLED", True)
+    assert world.state(world.session.entry_id) == "IN_PROGRESS"
+    world.now += 600_000
+    assert sessions.resume_lost(world.ctx)
+    world.work()
+    assert (world.session.has_leftovers, world.state(world.session.entry_id), world.vis) == (False, "REVERTED", 0)
+
+
+def test_a_session_whose_entry_may_not_be_reverted_is_given_up_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = in_its_switch(tmp_path, monkeypatch)
+    with monkeypatch.context() as patched:
+        patched.setattr("segments.services.ingestion.discard.revert_replace", raising(StateConflict("Somebody did.")))
+        sessions.cancel(world.ctx, TABLE, ANN)
+    assert (world.session.end_reason, world.session.has_leftovers) == ("CANCELLED", False)
+    assert world.ctx.deep_store.folders(STAGING) == []

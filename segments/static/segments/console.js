@@ -80,11 +80,12 @@
     if (announcer.textContent !== text) announcer.textContent = text;
   });
 
-  // Times to come are shown in the reader's own zone; without this script they are UTC.
+  // Times to come are shown in the browser's zone where the reader has chosen none; without this script they are UTC.
   function showLocalTimes() {
-    const form = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
     document.querySelectorAll("time[data-local]").forEach((shown) => {
+      const timeStyle = shown.dataset.local === "seconds" ? "medium" : "short";
+      const form = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle });
       shown.title = shown.title || shown.textContent;
       shown.textContent = `${form.format(new Date(shown.dateTime))} (${zone})`;
       shown.removeAttribute("data-local");

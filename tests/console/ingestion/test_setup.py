@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 
 from segments import wiring
 from segments.domain.tables.schema import parse_schema
 from segments.domain.tables.table_config import parse_table_config
 from segments.gateways.input_files.rules import InputRules
-from segments.models import AuditEvent, Table
+from segments.models import AuditEvent, PersonSetting, Table
 from segments.services.tables.table_record import read_table_config
 from segments.store import paths
 from tests.console.conftest import TYPED, FakeBroker, logged_in
@@ -115,6 +116,16 @@ def test_the_table_page_shows_settings_and_the_next_five_runs(viewer: Client, ta
     assert "06:30" in text
     assert "new files are added, nothing is removed" in text
     assert "Trigger now…" not in text
+    PersonSetting.objects.create(user=User.objects.get(), key="time-zone", value="Asia/Tokyo")
+    text = viewer.get(BASE).content.decode()
+    assert (text.count("15:30 (Asia/Tokyo)"), "data-local" in text) == (5, False)
+
+
+def test_runs_that_do_not_begin_with_a_minute_show_their_seconds(viewer: Client, table: Table, folder: Path) -> None:
+    config = {"inputDirURI": str(folder), "inputFormat": "csv", "schedule": "20 30 6 * * ?"}
+    Table.objects.update(config=table.config | {"task": {"taskTypeConfigsMap": {"FileIngestionTask": config}}})
+    text = viewer.get(BASE).content.decode()
+    assert (text.count("06:30:20 (UTC)"), text.count('data-local="seconds"')) == (5, 5)
 
 
 def test_changing_keeps_keys_that_the_form_does_not_know(

@@ -25,6 +25,11 @@ class NextRuns:
     zone: str
     times: tuple[datetime, ...]
 
+    @property
+    def has_seconds(self) -> bool:
+        """Does any of them not begin with a minute?"""
+        return any(at.second for at in self.times)
+
 
 def next_runs(task: IngestionTask, now: datetime) -> NextRuns | None:
     """None without a schedule."""
