@@ -28,7 +28,8 @@ LONG_FILES = (
     "tests/integration/test_postgresql.py",
     # everything else
     "tests/security/test_campaign.py",
-    "tests/browser/test_accessibility.py",
+    "tests/browser/accessibility/test_every_page.py",
+    "tests/browser/accessibility/test_pages.py",
     "tests/browser/test_policies.py",
     "tests/security/test_route_matrix.py",
     "tests/push/test_spark_ports.py",

@@ -131,6 +131,8 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
+    # Its colours of examples have too little contrast.
+    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "syntaxHighlight": False},
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
 }

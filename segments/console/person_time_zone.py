@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from django.contrib.auth.signals import user_logged_in
+from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -18,6 +20,9 @@ from segments.services.preferences.choices import choices_of, choose_time_zone, 
 
 #: Of the session: times are UTC until the person's zone is asked for again.
 _ONLY_UTC: Final = "only_utc"
+#: Of the session: the person's zone, so that pages need not ask the database. One chosen in another session counts with
+#: the next log-in.
+_OWN: Final = "own_zone"
 
 
 class PersonTimeZone:
@@ -31,14 +36,24 @@ class PersonTimeZone:
         is_page = request.path == "/" or request.path.startswith("/console/")
         if not is_page or not request.user.is_authenticated:
             return self._get_response(request)
-        chosen = choices_of(request.user)
-        own = time_zone(chosen)
+        own = request.session.get(_OWN) or _remember(request, request.user)
         name = "UTC" if request.session.get(_ONLY_UTC) else own
-        request.own_choices, request.own_zone = chosen, "" if own == "UTC" else own  # type: ignore[attr-defined]
+        request.own_zone = "" if own == "UTC" else own  # type: ignore[attr-defined]
         if name == "UTC":
             return self._get_response(request)
         with timezone.override(ZoneInfo(name)):
             return self._get_response(request)
+
+
+def _remember(request: HttpRequest, user: Any) -> str:
+    own = time_zone(choices_of(user))
+    request.session[_OWN] = own
+    return own
+
+
+@receiver(user_logged_in)
+def _remember_at_log_in(sender: object, request: HttpRequest, user: Any, **_: object) -> None:
+    _remember(request, user)
 
 
 @page
@@ -50,6 +65,7 @@ def choose(request: HttpRequest) -> HttpResponse:
     zone, back = request.POST.get("zone", "").strip(), request.headers.get("Referer", "")
     if zone != "UTC" or request.POST.get("keep"):
         choose_time_zone(request.user, zone)
+        request.session[_OWN] = zone
         request.session.pop(_ONLY_UTC, None)
     else:
         request.session[_ONLY_UTC] = True

@@ -29,7 +29,7 @@ class ListTools:
 def list_tools(context: Any, name: str) -> ListTools:
     """What the person chose for this list."""
     request = context["request"]
-    chosen = getattr(request, "own_choices", {})
+    chosen = choices.choices_of(request.user) if request.user.is_authenticated else {}
     hidden = choices.hidden_columns(chosen, name)
     given = request.GET.copy()
     given.pop("page", None)

@@ -46,6 +46,7 @@ from tests.factories import (
     make_table,
     make_user,
 )
+from tests.pinot_cluster.fake_pinot import PinotCluster
 from tests.services.embedded_engine import asking
 from tests.services.realtime_world import TABLE as REALTIME
 from tests.services.realtime_world import RealtimeWorld
@@ -161,6 +162,37 @@ def realtime(world: World, tmp_path: Path) -> Iterator[RealtimeWorld]:
     )
     with wiring.use(realtime.ctx, FakeBroker()):
         yield realtime
+
+
+@pytest.fixture
+def prod(world: World, tmp_path: Path) -> Iterator[PinotCluster]:
+    """A Pinot that is up, and a table of it."""
+    pinot = PinotCluster(tmp_path / "prod")
+    row = Cluster.objects.create(
+        name="prod",
+        kind="pinot",
+        controller_urls=["https://pinot-controller.example:9000"],
+        state="up",
+        version="0.11.0",
+        state_since=timezone.now() - timedelta(days=3),
+        checked_at=timezone.now(),
+        mirrored_at=timezone.now(),
+        calls_per_minute=38,
+        zookeeper="zk1:2181,zk2:2181",
+        zookeeper_cluster="PinotCluster",
+        auth="basic",
+        auth_user="robot",
+        auth_source="stored",
+    )
+    table = make_table("orders_OFFLINE", cluster=row)
+    failed = {"taskId": "x_0", "state": "TASK_ERROR", "info": "no space left on device"}
+    pinot.rest.tasks.add(
+        "MergeRollupTask", 1, subtaskCount={"total": 2, "completed": 1, "error": 1}, subtaskInfos=[failed]
+    )
+    make_segments(table, "orders_0", "orders_1")
+    make_entry(table, segments_from=["orders_a"], segments_to=["orders_0", "orders_1"])
+    with wiring.use_cluster(pinot.ctx):
+        yield pinot
 
 
 @pytest.fixture

@@ -5,54 +5,19 @@ reload.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from segments import wiring
 from segments.models import Cluster
-from tests.browser.test_accessibility import _faults
-from tests.factories import make_entry, make_segments, make_table
+from tests.browser.accessibility.faults import faults_of
 from tests.pinot_cluster.fake_pinot import PinotCluster
 
 pytestmark = pytest.mark.browser
 
 PROD = "/console/c/prod/"
-
-
-@pytest.fixture
-def prod(page: Page, tmp_path: Path) -> Iterator[PinotCluster]:
-    """A Pinot that is up, and a table of it."""
-    pinot = PinotCluster(tmp_path / "prod")
-    row = Cluster.objects.create(
-        name="prod",
-        kind="pinot",
-        controller_urls=["https://pinot-controller.example:9000"],
-        state="up",
-        version="0.11.0",
-        state_since=timezone.now() - timedelta(days=3),
-        checked_at=timezone.now(),
-        mirrored_at=timezone.now(),
-        calls_per_minute=38,
-        zookeeper="zk1:2181,zk2:2181",
-        zookeeper_cluster="PinotCluster",
-        auth="basic",
-        auth_user="robot",
-        auth_source="stored",
-    )
-    table = make_table("orders_OFFLINE", cluster=row)
-    failed = {"taskId": "x_0", "state": "TASK_ERROR", "info": "no space left on device"}
-    pinot.rest.tasks.add(
-        "MergeRollupTask", 1, subtaskCount={"total": 2, "completed": 1, "error": 1}, subtaskInfos=[failed]
-    )
-    make_segments(table, "orders_0", "orders_1")
-    make_entry(table, segments_from=["orders_a"], segments_to=["orders_0", "orders_1"])
-    with wiring.use_cluster(pinot.ctx):
-        yield pinot
 
 
 def go_down() -> None:
@@ -105,7 +70,7 @@ def test_no_page_of_a_cluster_has_a_serious_fault(page: Page, prod: PinotCluster
         f"{PROD}passes/tasks/MergeRollupTask/",
         "/console/c/nothing/",
     ]
-    assert _faults(page, pages) == {}
+    assert faults_of(page, pages) == {}
     page.goto(PROD)
     page.locator(".switcher summary").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -90,7 +90,7 @@ def test_two_snapshots_are_asked_side_by_side(page: Page, world: World, monkeypa
     )
     page.goto("/console/query/")
     page.locator("#id_sql").fill("select carrier, count(*) as n from t group by carrier")
-    page.locator("#id_sql").blur()
+    page.get_by_text("Read a snapshot, or two side by side").click()
     expect(page.locator("#query-against option")).not_to_have_count(1)
     page.locator("#query-snapshot").select_option("2")
     page.locator("#query-against").select_option("1")

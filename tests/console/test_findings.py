@@ -103,7 +103,7 @@ def test_it_is_filtered_sorted_and_paged_with_few_queries(
             make_finding(table_name=f"t{number:02}_OFFLINE", subject=f"s{number}", message=f"finding {number}"), "x"
         )
     make_finding(code="no-file", severity="error", message="gone", table_name="zz_OFFLINE")
-    with django_assert_max_num_queries(FRAME + 6):
+    with django_assert_max_num_queries(FRAME + 7):
         text = viewer.get(PAGE).content.decode()
     assert "1 to 50 of 61" in text
     assert text.index("gone") < text.index("finding 0")

@@ -79,7 +79,7 @@ def test_the_audit_page_filters_and_pages(
     for _ in range(60):
         make_event()
     make_event(actor="bob", action="push", target="sales_OFFLINE", outcome="refused")
-    with django_assert_max_num_queries(FRAME + 2):
+    with django_assert_max_num_queries(FRAME + 3):
         assert "1 to 50 of 61" in viewer.get("/console/audit/").content.decode()
     for query in ("actor=bob", "action=push", "target=sales", "outcome=refused"):
         text = viewer.get(f"/console/audit/?{query}").content.decode()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from segments.models import AuditEvent, PersonSetting
 from tests.console.conftest import logged_in
@@ -31,6 +33,13 @@ def test_the_zone_holds_in_every_browser_and_utc_is_one_click_away(viewer: Clien
     assert "2026-01-15 23:30:00" in other.get("/console/audit/").content.decode()
     viewer.post(ZONES, {"zone": "UTC", "keep": "1"})
     assert "Times are UTC" in viewer.get(OWN).content.decode()
+
+
+def test_the_zone_is_read_once_a_session(viewer: Client) -> None:
+    viewer.post(ZONES, {"zone": "Europe/Berlin"})
+    with CaptureQueriesContext(connection) as asked:
+        assert "Times are Europe/Berlin" in viewer.get("/console/query/").content.decode()
+    assert not any("personsetting" in q["sql"] for q in asked)
 
 
 def test_columns_of_a_list_are_left_out_and_shown_again(viewer: Client, db: None) -> None:

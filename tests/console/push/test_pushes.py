@@ -44,7 +44,7 @@ def test_the_list_shows_state_and_progress_and_updates_while_something_runs(
 ) -> None:
     make_push()
     make_push(table_name="sales", state="DONE", stage="END")
-    with django_assert_max_num_queries(FRAME + 1):
+    with django_assert_max_num_queries(FRAME + 2):
         text = viewer.get("/console/pushes/").content.decode()
     for words in ("RUNNING", "DONE", "building segments", "<progress", "every 2s"):
         assert words in text

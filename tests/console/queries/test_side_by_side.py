@@ -6,7 +6,9 @@ import re
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from segments.console.presenters.queries.answer import present
 from segments.console.presenters.queries.side_by_side import marked
@@ -46,7 +48,7 @@ def asked_of(client: Client, **more: str) -> str:
 
 
 def test_the_page_offers_the_snapshots_of_the_querys_table(viewer: Client, as_of: list[str]) -> None:
-    text = viewer.get(PAGE, {"sql": SQL}).content.decode()
+    text = viewer.post(CHOICE, {"sql": SQL}).content.decode()
     offered = text.split('id="query-against"')[0]
     assert re.findall(r'<option value="(\d)">\d: [^<]*', offered) == ["2", "1"]
     assert "10 rows, by ann" in text
@@ -56,6 +58,15 @@ def test_the_page_offers_the_snapshots_of_the_querys_table(viewer: Client, as_of
     named = viewer.post(CHOICE, {"sql": f"set snapshot=1; {SQL}", "against": "2"}).content.decode()
     assert "1, as the query says" in named
     assert re.search(r'<option value="2" selected>', named)
+
+
+def test_the_page_itself_reads_no_history_until_the_choice_is_opened(viewer: Client, as_of: list[str]) -> None:
+    with CaptureQueriesContext(connection) as asked:
+        text = viewer.get(PAGE, {"sql": f"set snapshot=1; {SQL}"}).content.decode()
+    assert not any("segments_snapshot" in q["sql"] for q in asked)
+    assert "Read a snapshot, or two side by side: 1, as the query says" in text
+    chosen = viewer.post(PAGE, {"sql": SQL, "snapshot": "1"}).content.decode()
+    assert re.search(r'<option value="1" selected>1: ', chosen)
 
 
 def test_who_may_not_read_the_table_is_offered_nothing(viewer: Client, as_of: list[str], settings: Any) -> None:

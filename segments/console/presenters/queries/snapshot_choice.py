@@ -26,7 +26,8 @@ _READABLE: Final = ("present", "served", "unknown")
 @dataclass(frozen=True)
 class SnapshotChoice:
     """``options``: (name, words) of what can be chosen; ``chosen`` and ``against``: what is. ``text``: the snapshot
-    that the query itself names. ``why``: why there is nothing to choose.
+    that the query itself names. ``why``: why there is nothing to choose. ``is_read``: False where nobody has asked
+    for them yet.
     """
 
     options: list[tuple[str, str]] = field(default_factory=list)
@@ -34,6 +35,12 @@ class SnapshotChoice:
     against: str = ""
     text: str = ""
     why: str = ""
+    is_read: bool = True
+
+
+def unread_choice(sql: str) -> SnapshotChoice:
+    """What is known without reading anything: the page reads the rest when somebody opens the choice."""
+    return SnapshotChoice(text=snapshot_named(sql, {}), is_read=False)
 
 
 def snapshot_choice(request: HttpRequest, sql: str, chosen: str = "", against: str = "") -> SnapshotChoice:

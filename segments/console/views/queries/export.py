@@ -15,7 +15,7 @@ from segments.console.export import csv_response
 from segments.console.forms import QueryForm
 from segments.console.presenters.queries.answer import Column, as_text, present, table_of
 from segments.console.presenters.queries.files import json_pieces, parquet_pieces
-from segments.console.views.queries.page import run
+from segments.console.views.queries.page import run, valid
 from segments.errors import InvalidInput
 from segments.services.core.streaming import in_threads
 
@@ -44,7 +44,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
 
 
 def _answer(request: HttpRequest) -> tuple[list[Column], Sequence[list[Any]]]:
-    answer = run(request, QueryForm(request.POST))
+    answer = run(request, valid(QueryForm(request.POST)))
     columns, rows = table_of(answer)
     if answer.get("exceptions") and not columns:
         raise InvalidInput(

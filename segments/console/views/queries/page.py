@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -17,7 +18,7 @@ from segments.console.forms import QueryForm
 from segments.console.presenters.queries.answer import present
 from segments.console.presenters.queries.side import query_words, table_names
 from segments.console.presenters.queries.side_by_side import marked
-from segments.console.presenters.queries.snapshot_choice import snapshot_choice
+from segments.console.presenters.queries.snapshot_choice import SnapshotChoice, snapshot_choice, unread_choice
 from segments.console.views.queries.kept import kept_context
 from segments.dataplane.stopping import stoppable
 from segments.domain.replacement.snapshots import CURRENT
@@ -62,20 +63,26 @@ def query(request: HttpRequest) -> HttpResponse:
     form.initial["query"] = uuid.uuid4().hex
     context["can_cancel"] = cluster_of(request) == default_cluster()
     context |= {"form": form, "names": names, "has_more": has_more, "words": query_words()}
-    values = form.data if form.is_bound else form.initial
-    context["choice"] = snapshot_choice(request, *(str(values.get(k) or "") for k in ("sql", "snapshot", "against")))
+    context["choice"] = _choice(request, form)
     return render(request, "console/query.html", context, status=status)
+
+
+def _choice(request: HttpRequest, form: QueryForm) -> SnapshotChoice:
+    """What stands in the two selects; read only where something was chosen, else when they are opened."""
+    values = form.data if form.is_bound else form.initial
+    sql, *chosen = (str(values.get(key) or "") for key in ("sql", "snapshot", "against"))
+    return snapshot_choice(request, sql, *chosen) if any(chosen) else unread_choice(sql)
 
 
 def _results(request: HttpRequest, form: QueryForm) -> dict[str, Any]:
     """One answer, or two next to each other."""
-    first = present(run(request, form), form.data.get("sql", ""))
-    data = form.cleaned_data
+    data = valid(form)
+    first = present(run(request, data), data["sql"])
     found: dict[str, Any] = {"sql": data["sql"], "snapshot": data["snapshot"]}
     against = data["against"]
     if not against or first.plan:
         return found | {"result": first}
-    second = present(run(request, form, against), data["sql"])
+    second = present(run(request, data | {"snapshot": against}), data["sql"])
     left, right, count = marked(first, second)
     here = data["snapshot"] or snapshot_named(data["sql"], {}) or CURRENT
     sides = [(_words(here), here, left), (_words(against), against, right)]
@@ -95,27 +102,33 @@ def _saved(request: HttpRequest, text: str) -> KeptQuery:
     return shared_query(request.user, cluster, link, is_foreign=cluster != default_cluster())
 
 
-def run(request: HttpRequest, form: QueryForm, against: str = "") -> dict[str, Any]:
-    """The broker's answer to the form's text, for who may read every table of it, as of the snapshot ``against`` or
-    else the one that the form or its text names. Raises PinotAdminError.
-    """
+def valid(form: QueryForm) -> dict[str, Any]:
+    """What the form says. InvalidInput, in the form's own words."""
     if not form.is_valid():
         raise InvalidInput(" ".join(str(m) for e in form.errors.values() for m in e))
+    return form.cleaned_data
+
+
+def run(request: HttpRequest, data: Mapping[str, Any]) -> dict[str, Any]:
+    """The broker's answer to the text ``data["sql"]`` of a ``valid`` form, for who may read every table of it, as of
+    ``data["snapshot"]`` or else the snapshot that the text names. Raises PinotAdminError.
+    """
     from segments.dataplane.query.sql.explaining import explaining  # heavy; only who queries needs it
 
-    sql, cluster = form.cleaned_data["sql"], cluster_of(request)
-    if form.cleaned_data["explain"]:
+    sql, cluster = data["sql"], cluster_of(request)
+    if data["explain"]:
         sql = explaining(sql)
     is_foreign = cluster != default_cluster()
     require_query_rights(request.user, cluster, sql, {}, is_foreign=is_foreign)
-    ctx, client_id = wiring.context(cluster), form.cleaned_data["query"] or option_of(sql, {}, CLIENT_ID)
+    ctx, client_id = wiring.context(cluster), data["query"] or option_of(sql, {}, CLIENT_ID)
     with (
         wiring.query_slots().slot(person_name(request.user)),
         running_queries().running(request.user, ctx.cluster, sql, client_id) as running,
         stoppable(running.stop),
     ):
-        name = against or form.cleaned_data["snapshot"] or snapshot_named(sql, {})
-        if name and (name != CURRENT or snapshot_named(sql, {})):
+        named = snapshot_named(sql, {})
+        name = data["snapshot"] or named
+        if name and (name != CURRENT or named):
             return query_as_of(ctx, sql, {}, name)
         answer: dict[str, Any] = wiring.query(cluster).query(sql)
     has_queried(request.user)

@@ -1,0 +1,1 @@
+"""What axe finds on pages."""

@@ -1,0 +1,144 @@
+"""axe finds nothing serious on any page that Django knows: all of the admin and of the console, light and dark; and
+on the API's documents.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Final
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.test import Client
+from django.utils import timezone
+from django_celery_beat.models import CrontabSchedule, PeriodicTask
+from playwright.sync_api import BrowserContext, Page
+
+from segments.models import (
+    ApiToken,
+    AuditEvent,
+    Finding,
+    FindingSnooze,
+    Grant,
+    KeptQuery,
+    Push,
+    SetAsideMessage,
+    SignOnIdentity,
+    Table,
+    Webhook,
+)
+from segments.services.upkeep.periodic_passes import DECLARED
+from segments.services.upkeep.schedules import ensure_schedules
+from tests.browser.accessibility.faults import faults_of, faults_shown, logged_in_as
+from tests.browser.accessibility.registered import admin_actions, admin_addresses, console_routes, whole_pages
+from tests.browser.conftest import NEW
+from tests.factories import CLUSTER, make_entry, make_files, make_session, make_user
+from tests.pinot_cluster.fake_pinot import PinotCluster
+from tests.services.realtime_world import TABLE as REALTIME
+from tests.services.realtime_world import RealtimeWorld
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
+
+
+#: What is there only while something runs, was rolled back or was deleted: buttons, which have the page of all buttons,
+#: files and parts of pages.
+_OTHER_STATES: Final = (
+    "/console/deleted-tables/<typed>/bring-back/",
+    "/console/pushes/<push_id>/report.csv",
+    "/console/pushes/<push_id>/report.json",
+    "/console/tables/<typed>/diff/values/",
+    "/console/tables/<typed>/lineage/<entry_id>/end/cancel/",
+    "/console/tables/<typed>/lineage/<entry_id>/undo/",
+    "/console/tables/<typed>/rollback/carry-on/",
+    "/console/tables/<typed>/rollback/give-up/",
+    "/login/sso/return/",
+)
+
+
+@pytest.fixture
+def root(transactional_db: None) -> User:
+    """A superuser, and a row of everything that people make."""
+    root = make_user("root", is_staff=True, is_superuser=True)
+    soon = timezone.now() + timedelta(days=1)
+    ensure_schedules(DECLARED)
+    Grant.objects.create(user=root, tables="*")
+    Group.objects.create(name="people")
+    CrontabSchedule.objects.create()
+    SignOnIdentity.objects.create(user=root, issuer="https://sso.example", subject="4711")
+    ApiToken.objects.create(owner=root, name="nightly", digest="0", scopes=["read"], expires_at=soon)
+    FindingSnooze.objects.create(cluster=CLUSTER, table_name="t_OFFLINE", code="x", until=soon, actor="root")
+    Webhook.objects.create(name="chat", url="https://chat.example/hook")
+    KeptQuery.objects.create(owner=root, cluster=CLUSTER, name="rows", sql="SELECT 1 FROM t", kept_at=timezone.now())
+    return root
+
+
+def _values(typed: str, segment: str) -> dict[str, Any]:
+    """What stands in the holes of addresses."""
+    push, finding = Push.objects.first(), Finding.objects.filter(table_name=typed).first()
+    message = SetAsideMessage.objects.first()
+    return {
+        "typed": typed, "segment": segment, "entry_id": "entry-1", "number": message.pk if message else 1,
+        "partition": 0, "session": "cp_1_0a0b0c0d", "push_id": push.pk if push else "",
+        "finding": finding.pk if finding else 0, "instance": "Server_s_8098", "name": "prod",
+        "event_id": AuditEvent.objects.all()[0].pk, "link": KeptQuery.objects.get().link,
+        "hook": Webhook.objects.get().pk, "token": ApiToken.objects.get().pk,
+        "schedule": PeriodicTask.objects.exclude(task__startswith="celery.")[0].pk,
+    }  # fmt: skip
+
+
+def _client(person: User) -> Client:
+    client = Client()
+    client.force_login(person)
+    return client
+
+
+def test_no_page_of_the_admin_has_a_serious_fault(root: User, realtime: RealtimeWorld, context: BrowserContext) -> None:
+    table = Table.objects.get(name=REALTIME.typed)
+    make_files(make_session(table), "FAILED", "/data/in/bad.csv", error="'x' is not an INT.", line=7)
+    make_entry(table)
+    page = logged_in_as(context, "root")
+    faults: dict[str, object] = {}
+    for address in dict.fromkeys(admin_addresses(root)):
+        page.goto(address)
+        faults |= faults_shown(page, address)
+    for address, action in admin_actions(root):
+        page.goto(address)
+        page.locator("input[name=_selected_action]").first.check()
+        page.locator("select[name=action]").first.select_option(action)
+        page.get_by_role("button", name="Run").first.click()
+        page.wait_for_load_state()
+        faults |= faults_shown(page, f"{address}: {action}")
+    assert faults == {}
+
+
+def test_the_documents_of_the_api_have_no_serious_fault(root: User, page: Page) -> None:
+    page.goto("/api/docs/")
+    for method in ("get", "post", "delete"):
+        page.locator(f".opblock-{method} .opblock-summary-control").first.click()
+        page.locator(f".opblock-{method} .responses-wrapper").first.wait_for()
+    page.get_by_role("button", name="Try it out").first.click()
+    assert faults_shown(page, "/api/docs/") == {}
+
+
+def test_no_page_of_the_console_has_a_serious_fault(
+    root: User, blocked: Push, prod: PinotCluster, context: BrowserContext
+) -> None:
+    routes, client = [r for r in console_routes() if "/consumption/" not in r.path], _client(root)
+    values = _values("t_OFFLINE", NEW[0]) | {"task_type": "none"}
+    pages, refused = whole_pages(client, routes, values, f"s={NEW[0]}&e=entry-1&from=1&to=2")
+    tasks = [r for r in routes if "/passes/tasks/" in r.path]
+    of_tasks = {"task_type": "MergeRollupTask", "name": next(iter(prod.rest.tasks.tasks["MergeRollupTask"]))}
+    of_pinot, refused_there = whole_pages(client, tasks, of_tasks, "table=orders_OFFLINE", base="/console/c/prod/")
+    assert refused_there == ["/console/passes/tasks/schedule/"]
+    assert sorted({*refused} - {r.path for r in tasks}) == list(_OTHER_STATES)
+    assert faults_of(logged_in_as(context, "root"), [*pages, *of_pinot]) == {}
+
+
+def test_no_page_of_consumption_has_a_serious_fault(
+    root: User, realtime: RealtimeWorld, context: BrowserContext
+) -> None:
+    routes, typed = [r for r in console_routes() if "/consumption/" in r.path], REALTIME.typed
+    values = _values(typed, realtime.consuming[0])
+    pages, refused = whole_pages(_client(root), routes, values, f"t={typed}&all=1")
+    assert refused == []
+    assert faults_of(logged_in_as(context, "root"), pages) == {}
