@@ -58,6 +58,7 @@ from segments.store.on_zookeeper.chroot import ensure_chroot
 from segments.store.on_zookeeper.client import ZooKeeperStore
 from segments.store.on_zookeeper.login import ZooKeeperLogin, parse_login
 from segments.store.records.cluster_setup import ensure_cluster
+from segments.store.records.restore_under_way import refuse_half_restored
 from segments.store.records.shared_secrets import agree_on_secrets
 
 T = TypeVar("T")
@@ -88,8 +89,10 @@ def clock_ms() -> int:
 _began_ms = clock_ms()
 
 
-def store() -> Store:
-    """The cluster's state. Unavailable when ZooKeeper does not answer."""
+def store(*, restoring: bool = False) -> Store:
+    """The cluster's state. Unavailable when ZooKeeper does not answer; StateConflict while a backup is being restored,
+    but for the one process that does it.
+    """
 
     def build() -> Store:
         session_s = float(settings.ZOOKEEPER_SESSION_S)
@@ -102,6 +105,8 @@ def store() -> Store:
         opened.close_to_strangers()
         ensure_cluster(opened, settings.CLUSTER_NAME)
         agree_on_secrets(opened, settings.SHARED_SECRETS)
+        if not restoring:
+            refuse_half_restored(opened)
         return opened
 
     return _once("store", build)

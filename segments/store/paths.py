@@ -42,6 +42,8 @@ PAST_ENTRIES = "/PINOTADMIN/PAST_ENTRIES"
 ACCESS = "/PINOTADMIN/ACCESS"
 #: Fingerprints of the secrets that all processes of the cluster share.
 SHARED_SECRETS = "/PINOTADMIN/SHARED_SECRETS"
+#: While a backup is being restored.
+RESTORE = "/PINOTADMIN/RESTORE"
 #: Ephemeral: which process does what only one may do at a time.
 ELECTED = "/PINOTADMIN/ELECTED"
 #: Ranges of streams that were gone before they were read.

@@ -5,20 +5,16 @@ from __future__ import annotations
 import argparse
 import getpass
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from segments import wiring
 from segments.errors import PinotAdminError
+from segments.management.running_installation import add_data_dir, use_installation
 from segments.models import Cluster
-from segments.processes.endpoints import FILE_NAME
-from segments.processes.machine.private_file import read_json
 from segments.services.clusters import clusters
 from segments.services.clusters.clusters import ClusterCheck, ClusterSpec
 from segments.services.core.context import Actor
@@ -40,7 +36,7 @@ class Command(BaseCommand):
             ("change", "change how one is reached; give what changes"),
         ):
             _add_connection(_named(actions, action, text), is_new=action == "add")
-        shown = _data_dir(actions.add_parser("list", help="all clusters with their state"))
+        shown = add_data_dir(actions.add_parser("list", help="all clusters with their state"))
         shown.add_argument("--json", action="store_true", help="as JSON")
         checked = _named(actions, "check", "ask one now: addresses, credentials, version, ZooKeeper")
         checked.add_argument("--json", action="store_true", help="as JSON")
@@ -50,10 +46,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Do it, in this process: the running ``up`` notices within seconds."""
-        data_dir = options["data_dir"].absolute()
-        if data_dir != Path(settings.DATA_DIR):
-            sys.exit(_again_for(data_dir))
-        _use_running(data_dir)
+        use_installation(options["data_dir"])
         actor = Actor(getpass.getuser(), options.get("reason") or "")
         try:
             getattr(self, f"_{options['action']}")(options, actor)
@@ -110,15 +103,8 @@ class Command(BaseCommand):
 
 
 def _named(actions: Any, action: str, text: str) -> argparse.ArgumentParser:
-    parser = _data_dir(actions.add_parser(action, help=text))
+    parser = add_data_dir(actions.add_parser(action, help=text))
     parser.add_argument("name", help="of the cluster, as in addresses")
-    return parser
-
-
-def _data_dir(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    parser.add_argument(
-        "--data-dir", type=Path, default=Path(settings.DATA_DIR), help="of the installation (default: %(default)s)"
-    )
     return parser
 
 
@@ -250,16 +236,3 @@ def _line(row: Cluster) -> str:
         f"{row.name}  pinot {row.version or '?'}  {', '.join(row.controller_urls)}  "
         f"{row.get_state_display()}{since}{why}"
     )
-
-
-def _use_running(data_dir: Path) -> None:
-    """The ZooKeeper of a running ``up`` may have a port of its own."""
-    found = read_json(data_dir / FILE_NAME)
-    if found.get("zookeeper") and "ZOOKEEPER_URL" not in os.environ:
-        settings.ZOOKEEPER_URL, settings.ZOOKEEPER_AUTH = found["zookeeper"], found.get("zookeeper_auth", "")
-
-
-def _again_for(data_dir: Path) -> int:
-    """The same command for another installation, whose settings are read when a process starts."""
-    environment = {**os.environ, "PINOTADMIN_DATA_DIR": str(data_dir)}
-    return subprocess.run([sys.executable, *sys.argv], env=environment, check=False).returncode  # noqa: S603 - this very command

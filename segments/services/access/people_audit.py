@@ -31,12 +31,12 @@ _FIELDS: Final[dict[type[Model], tuple[str, ...]]] = {
 }
 _BEFORE: Final = "_audited_before"
 _GONE: Final = "_audited_links"
-_asking: ContextVar[Callable[[], Actor] | None] = ContextVar("asking", default=None)
+_asking: ContextVar[Callable[[], Actor | None] | None] = ContextVar("asking", default=None)
 
 
 @contextmanager
-def acting_as(actor: Callable[[], Actor]) -> Iterator[None]:
-    """Meanwhile changes are this person's; ``actor`` is called only when there is one."""
+def acting_as(actor: Callable[[], Actor | None]) -> Iterator[None]:
+    """Meanwhile changes are this person's; ``actor`` is called only when there is one. None: they are not recorded."""
     token = _asking.set(actor)
     try:
         yield

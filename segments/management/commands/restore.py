@@ -1,0 +1,69 @@
+"""``pinotadmin restore FILE``: a backup into an empty installation, at any address, under any cluster name."""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from segments import wiring
+from segments.errors import PinotAdminError
+from segments.management.running_installation import add_data_dir, use_installation
+from segments.services.backup.restore import Restored, Wanted, restore
+from segments.services.core.context import Actor
+
+
+class Command(BaseCommand):
+    """Exit status 1 and one sentence when nothing was restored."""
+
+    help = (
+        "Restores a backup into this installation, whose parts do not run: ZooKeeper's records and the database. "
+        "Cut, it is done again from the start; until it is whole no part starts."
+    )
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Which file, and what becomes of what is there."""
+        parser.add_argument("file", type=Path, help="a file that 'pinotadmin backup' made")
+        parser.add_argument("--replace", action="store_true", help="all that this installation holds is lost")
+        parser.add_argument("--dry-run", action="store_true", help="check the file, the target and the deep store only")
+        parser.add_argument(
+            "--server", action="append", default=[], metavar="OLD=NEW", type=_pair,
+            help="a server of the backup is this one here (Server_HOST_PORT); repeat",
+        )  # fmt: skip
+        parser.add_argument(
+            "--without-missing", action="store_true", help="also when files of the deep store are missing"
+        )
+        parser.add_argument("--reason", default="", help="goes into the audit record")
+        add_data_dir(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Check, then restore."""
+        use_installation(options["data_dir"])
+        wanted = Wanted(options["replace"], dict(options["server"]), options["without_missing"], options["dry_run"])
+        try:
+            wiring.store(restoring=True)
+            done = restore(
+                wiring.context(), options["file"], wanted, Actor(getpass.getuser(), options["reason"]),
+                self.stdout.write,
+            )  # fmt: skip
+        except PinotAdminError as error:
+            raise CommandError(str(error)) from error
+        finally:
+            wiring.close()
+        self._say(done, dry_run=wanted.dry_run)
+
+    def _say(self, done: Restored, *, dry_run: bool) -> None:
+        verb = "Nothing was written. It would restore" if dry_run else "Restored"
+        self.stdout.write(f"{verb} {done.znodes:,} znodes and {done.rows:,} rows; {done.files:,} files are listed.")
+        for line in (*(f"{file}." for file in done.missing), *done.notes):
+            self.stdout.write(line)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    old, found, new = text.partition("=")
+    if not (found and old.startswith("Server_") and new.startswith("Server_") and new.rpartition("_")[2].isdigit()):
+        raise ValueError(text)
+    return old, new
