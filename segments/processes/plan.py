@@ -47,6 +47,9 @@ class Options:
     storage: Mapping[str, str] = field(default_factory=dict)
     trusted_proxies: Sequence[str] = ()
     silence_s: float = Timing.silence
+    #: A backup to restore before anything else runs, and the servers in it, which those of ours become.
+    restore: Path | None = None
+    restored_servers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ class Planner:
 
     def plan(self) -> Plan:
         """The children in order of start; the order of stop is its reverse."""
-        specs = [*self._embedded_parts(), self._setup()]
+        specs = [*self._embedded_parts(), self._setup(), *self._restore()]
         specs += [self._server(index) for index in range(len(self._ports.servers))]
         specs += [self._web(), self._mirror(), *(self._worker(pool) for pool in POOLS), self._beat()]
         demo = self._manage("demo", "demo", once=True) if self._options.demo else None
@@ -150,6 +153,13 @@ class Planner:
     def _setup(self) -> ChildSpec:
         password = {"PINOTADMIN_ADMIN_PASSWORD": self._credentials.admin_password}
         return self._manage("setup", "setup_database", once=True, environment=password)
+
+    def _restore(self) -> list[ChildSpec]:
+        if self._options.restore is None:
+            return []
+        ours = (self._instance(index) for index in range(len(self._ports.servers)))
+        pairs = [f"--server={old}={new}" for old, new in zip(self._options.restored_servers, ours, strict=False)]
+        return [self._manage("restore", "restore", str(self._options.restore), *pairs, once=True)]
 
     def _server(self, index: int) -> ChildSpec:
         ports, name = self._ports.servers[index], f"server-{index + 1}"

@@ -17,6 +17,7 @@ from segments.processes.machine import storage
 from segments.processes.machine.storage import checked_storage
 from segments.processes.plan import Options
 from segments.processes.run import Request, run_cluster
+from segments.services.backup.backup_file import read_header
 
 
 def _text(value: Any, name: str, default: str) -> str:
@@ -76,6 +77,16 @@ def _storage(options: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def _restored(path: Path | None, servers: int) -> dict[str, Any]:
+    """What ``Options`` say of a backup. CommandError when it has more servers than ``servers``."""
+    if path is None:
+        return {}
+    known = tuple(read_header(path).get("servers") or ())
+    if len(known) > servers:
+        raise CommandError(f"The backup has {len(known)} servers: add --servers {len(known)}.")
+    return {"restore": path.absolute(), "restored_servers": known}
+
+
 class Command(BaseCommand):
     """Start ZooKeeper, Redis, the servers, web, mirror, worker and beat, and keep them running until Ctrl-C."""
 
@@ -122,6 +133,9 @@ class Command(BaseCommand):
             action="store_true",
             help="servers upload what they commit through the web process",
         )
+        parser.add_argument(
+            "--restore", type=Path, metavar="FILE", help="a backup that this installation, still empty, begins with"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until a signal; exit status 1 and one clear sentence when it cannot start."""
@@ -131,6 +145,7 @@ class Command(BaseCommand):
             chosen = Options(
                 options["data_dir"].absolute(), host, roots, demo=options["demo"], storage=checked,
                 trusted_proxies=settings.TRUSTED_PROXIES, silence_s=settings.SILENCE_S,
+                **_restored(options["restore"], options["servers"]),
             )  # fmt: skip
             status = run_cluster(Request(chosen, _given_port(options["port"]), options["servers"]), os.environ)
         except PinotAdminError as error:

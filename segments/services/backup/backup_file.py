@@ -139,6 +139,17 @@ class BackupReader:
             ) from error
 
 
+def read_header(path: Path) -> dict[str, Any]:
+    """The first line alone: who made it, when, of which cluster. InvalidInput, NotFound as of the whole."""
+    try:
+        with gzip.open(path, "rb") as packed:
+            return _header(path, packed.readline(LONGEST_LINE))
+    except FileNotFoundError as error:
+        raise NotFound(f"There is no file {path}.") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise InvalidInput(f"{path} cannot be read: {error}.", remedy="Name a file that backup made.") from error
+
+
 def _header(path: Path, line: bytes) -> dict[str, Any]:
     header = _parsed(path, line)
     if header.get("format") != FORMAT or type(header.get("version")) is not int:

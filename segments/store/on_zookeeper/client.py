@@ -32,9 +32,10 @@ from segments.store.base import Check, Create, Delete, Replace, Versioned, Watch
 from segments.store.dispatch import Dispatcher, Subscription
 from segments.store.on_zookeeper.bulk_read import DecodedRecords, MultiRead
 from segments.store.on_zookeeper.closed_tree import close_tree
+from segments.store.on_zookeeper.connection import report_events
 from segments.store.on_zookeeper.login import SASL, ZooKeeperLogin
 from segments.store.on_zookeeper.quick_select import QuickHandler
-from segments.store.on_zookeeper.recursive_watch import AddWatch, RemoveWatches, report_events, submit
+from segments.store.on_zookeeper.recursive_watch import AddWatch, RemoveWatches, submit
 from segments.store.on_zookeeper.replies import LOST, known, refusal, settle, to_bytes, versioned
 from segments.store.paths import check_path, parent_of
 
@@ -309,6 +310,8 @@ class ZooKeeperStore:
             self._connected.clear()
             return
         before, self._session = self._session, self._client.client_id[0]
+        if before != self._session:
+            self._decoded = DecodedRecords()  # of a ZooKeeper that was restored: it counts transactions again
         # Before anything else is sent, so that what is read from now on is watched.
         with self._watch_lock:
             for prefix in self._dispatcher.prefixes():
