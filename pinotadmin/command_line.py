@@ -10,13 +10,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
+import django
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
+from django.db import DatabaseError, connections
 
 from pinotadmin.configuration import command as config_command
 from pinotadmin.version import VERSION
 from pinotadmin_client.commands.main import COMMAND_NAMES
+from segments.errors import StateConflict
+from segments.management.newer_database import WRITING, refuse_newer_database
 
 
 def run(argv: Sequence[str]) -> int:
@@ -39,10 +44,22 @@ def main() -> int:
 
 
 def manage(argv: Sequence[str]) -> int:
-    """A command of Django's; a setting that is wrong is one clear line."""
+    """A command of Django's; a setting that is wrong, and a database that is newer than we are, is one clear line."""
     try:
+        if not {"-h", "--help"} & set(argv):
+            _check_database(argv[1] if len(argv) > 1 else "")
         execute_from_command_line(list(argv))
-    except ImproperlyConfigured as error:
+    except (ImproperlyConfigured, StateConflict) as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
     return 0
+
+
+def _check_database(command: str) -> None:
+    """Before a command that writes to it."""
+    if command not in WRITING:
+        return
+    django.setup()
+    with suppress(DatabaseError):  # whoever uses it then says what is wrong
+        refuse_newer_database(VERSION)
+    connections.close_all()
