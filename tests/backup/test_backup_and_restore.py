@@ -29,7 +29,7 @@ from tests.services.world import ANN, TABLE, World
 pytestmark = pytest.mark.django_db
 
 HEADER = b'{"format":"pinotadmin-backup","version":1}\n'
-LONG_AGO = datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)
+LONG_AGO = datetime(2020, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def rows() -> None:
     user = make_user("zoe")
     user.groups.add(group)
     Grant.objects.create(user=user, cluster="test", tables="t*")
-    event = make_event(cluster="test", actor="zoe")
+    event = make_event(cluster="test", actor="zoe", reason="two\u2028lines\x0b\x85")
     AuditEvent.objects.filter(pk=event.pk).update(at=LONG_AGO)
     make_push(table_name="t", cluster="test")
     table = make_table("t_OFFLINE", cluster=cluster)
@@ -104,6 +104,7 @@ def test_a_restore_elsewhere_brings_records_and_rows_under_the_new_names(world: 
     assert not Segment.objects.exists(), "mirrors are filled from ZooKeeper"
     assert not AuditEvent.objects.filter(action="of the target").exists()
     assert AuditEvent.objects.get(actor="zoe").at == LONG_AGO
+    assert AuditEvent.objects.get(actor="zoe").reason == "two\u2028lines\x0b\x85"
     assert AuditEvent.objects.first().action == "restore"
 
 

@@ -3,7 +3,8 @@ which is waited for without an end (``bounded_files``).
 
 Layout (rule `pinot-layout`): ``<root>/<raw table>/<url-encoded segment>`` without an extension, deleted ones under
 ``Deleted_Segments/<raw table>/``, work in progress of pushes and sessions under
-``Staging/<id>/``, what file ingestion sessions know of their files under ``Ingestion_Sessions/<raw table>/``.
+``Staging/<id>/``, what file ingestion sessions know of their files under ``Ingestion_Sessions/<raw table>/``, copies of
+audit records and pushes under ``Pinotadmin_History/``.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from segments.secret_texts import mask_text
 DELETED = "Deleted_Segments"
 STAGING = "Staging"
 INGESTION = "Ingestion_Sessions"
+#: Copies of the database's history.
+HISTORY = "Pinotadmin_History"
 _CHUNK = 1 << 20
 
 

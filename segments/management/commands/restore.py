@@ -11,7 +11,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from segments import wiring
 from segments.errors import PinotAdminError
 from segments.management.running_installation import add_data_dir, use_installation
+from segments.services.backup.history_copies import restore_history
 from segments.services.backup.restore import Restored, Wanted, restore
+from segments.services.clusters.own_deep_store import own_deep_store
 from segments.services.core.context import Actor
 
 
@@ -26,7 +28,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Which file, and what becomes of what is there."""
-        parser.add_argument("file", type=Path, help="a file that 'pinotadmin backup' made")
+        parser.add_argument("file", type=Path, nargs="?", help="a file that 'pinotadmin backup' made")
+        parser.add_argument(
+            "--history", action="store_true",
+            help="instead of a file: audit records and pushes that the database lacks, from their copies in the deep "
+            "store; parts may run",
+        )  # fmt: skip
         parser.add_argument("--replace", action="store_true", help="all that this installation holds is lost")
         parser.add_argument("--dry-run", action="store_true", help="check the file, the target and the deep store only")
         parser.add_argument(
@@ -42,6 +49,11 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Check, then restore."""
         use_installation(options["data_dir"])
+        if options["history"] == (options["file"] is not None):
+            raise CommandError("Name the file of a backup, or say --history.")
+        if options["history"]:
+            self._history()
+            return
         wanted = Wanted(options["replace"], dict(options["server"]), options["without_missing"], options["dry_run"])
         try:
             wiring.store(restoring=True)
@@ -54,6 +66,14 @@ class Command(BaseCommand):
         finally:
             wiring.close()
         self._say(done, dry_run=wanted.dry_run)
+
+    def _history(self) -> None:
+        try:
+            counts = restore_history(own_deep_store())
+        except PinotAdminError as error:
+            raise CommandError(str(error)) from error
+        for what, count in counts.items():
+            self.stdout.write(f"Put back {count:,} {what}.")
 
     def _say(self, done: Restored, *, dry_run: bool) -> None:
         verb = "Nothing was written. It would restore" if dry_run else "Restored"

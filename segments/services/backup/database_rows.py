@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any, Final
 
 from django.apps import apps
@@ -16,6 +17,7 @@ from django.core import serializers
 from django.core.exceptions import FieldDoesNotExist, ValidationError
 from django.core.management.color import no_style
 from django.core.serializers.base import DeserializationError
+from django.core.serializers.json import DjangoJSONEncoder
 from django.db import DatabaseError, connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import CharField, Model
@@ -70,9 +72,21 @@ def dumped() -> Iterator[bytes]:
     for model in kept_models():
         rows, last = model._default_manager.order_by("pk"), None
         while found := list((rows if last is None else rows.filter(pk__gt=last))[:_TOGETHER]):
-            text = serializers.serialize("jsonl", found, use_natural_foreign_keys=True)
-            yield from (b'{"row":' + line.encode() + b"}" for line in text.splitlines())
+            yield from row_lines(found)
             last = found[-1].pk
+
+
+def row_lines(rows: Iterable[Model]) -> Iterator[bytes]:
+    """A line of a backup for each row."""
+    text = serializers.serialize("jsonl", rows, use_natural_foreign_keys=True, cls=_ToTheMicrosecond)
+    yield from (b'{"row":' + line.encode() + b"}" for line in text.split("\n") if line)
+
+
+class _ToTheMicrosecond(DjangoJSONEncoder):
+    """Django's own cuts times to milliseconds."""
+
+    def default(self, o: Any) -> Any:
+        return o.isoformat() if isinstance(o, datetime) else super().default(o)
 
 
 def is_used() -> bool:

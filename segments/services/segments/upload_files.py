@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from segments.domain.segments import store_address
 from segments.domain.segments.archive import RECORDS
 from segments.errors import Forbidden, NotFound, PayloadTooLarge
-from segments.gateways.deep_store.deepstore import DELETED, STAGING, encode
+from segments.gateways.deep_store.deepstore import DELETED, HISTORY, INGESTION, STAGING, encode
 from segments.gateways.outgoing import fetch
 from segments.gateways.outgoing.fetch import FetchRules
 from segments.names import TABLE_TYPES, TableName
@@ -58,7 +58,7 @@ def check_place(ctx: Context, table: TableName, uri: str) -> None:
     if own is None:
         return
     folder = unquote(own.lstrip("/").partition("/")[0])
-    foreign = folder in (DELETED, RECORDS, STAGING) or (
+    foreign = folder in (DELETED, HISTORY, INGESTION, RECORDS, STAGING) or (
         folder != table.raw
         and any(ctx.store.exists(paths.table_config(f"{folder}_{kind}")) is not None for kind in TABLE_TYPES)
     )

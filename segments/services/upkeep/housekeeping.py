@@ -19,7 +19,8 @@ from segments.services.tables.design.uploads import remove_expired
 
 #: Rows deleted in one statement: SQLite has one writer, and others wait for it.
 _AT_ONCE: Final = 1000
-_OVER: Final = (Push.State.DONE, Push.State.FAILED, Push.State.CANCELLED)
+#: States of pushes that nothing happens to any more.
+OVER: Final = (Push.State.DONE, Push.State.FAILED, Push.State.CANCELLED)
 
 
 def run() -> list[str]:
@@ -43,7 +44,7 @@ def _old_records() -> list[str]:
         "messages of alerts": AlertDelivery.objects.filter(created_at__lt=before).exclude(
             state=AlertDelivery.State.WAITING
         ),
-        "pushes": Push.objects.filter(state__in=_OVER, finished_at__lt=before),
+        "pushes": Push.objects.filter(state__in=OVER, finished_at__lt=before),
         "entries of the admin's history": LogEntry.objects.filter(action_time__lt=before),
     }
     counts = {what: _delete(rows) for what, rows in old.items()}

@@ -9,6 +9,7 @@ from typing import Final
 from segments.domain.jobs.workers.pools import ON_DEMAND, PASSES, REPAIRS, VALIDATION, TaskRule
 from segments.names import REALTIME
 from segments.services.alerts.scheduled import deliver_alerts, find_alerts
+from segments.services.backup import history_copies
 from segments.services.core.context import Context
 from segments.services.jobs.queue import PREFIX
 from segments.services.push import upload_folders
@@ -190,6 +191,13 @@ DECLARED: Final = (
         OncePass(deliver_alerts),
         TaskRule(PASSES, 120),
         warns=True,
+    ),
+    Periodic(
+        "copy_history",
+        "copies audit records and ended pushes into the deep store",
+        Every("Copies of the history", 5, "minutes"),
+        ClusterPass(history_copies.run),
+        TaskRule(REPAIRS, 600),
     ),
     Periodic(
         "keep_house",
