@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -31,6 +31,9 @@ EXTERNAL = ("ZOOKEEPER_URL", "REDIS_URL", "DATABASE_URL", "DEEP_STORE_URL")
 METRICS_FOLDER = "metrics"
 #: Of parts whose files nobody else ever needs; segments may go to a deep store that others read.
 _PRIVATE = 0o077
+#: Where state is; and what comes before every part that works on it, as far as it is there.
+_STATE = ("zookeeper", "setup")
+_PARTS = (*_STATE, "restore")
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - compared with, not bound to
 
 
@@ -85,6 +88,8 @@ class Planner:
         specs += [self._server(index) for index in range(len(self._ports.servers))]
         specs += [self._web(), self._mirror(), *(self._worker(pool) for pool in POOLS), self._beat()]
         demo = self._manage("demo", "demo", once=True) if self._options.demo else None
+        there = {spec.name for spec in specs}
+        specs = [replace(spec, after=tuple(name for name in spec.after if name in there)) for spec in specs]
         return Plan(tuple(specs), self._endpoints(), demo)
 
     def _shared_environment(self) -> dict[str, str]:
@@ -159,7 +164,7 @@ class Planner:
             return []
         ours = (self._instance(index) for index in range(len(self._ports.servers)))
         pairs = [f"--server={old}={new}" for old, new in zip(self._options.restored_servers, ours, strict=False)]
-        return [self._manage("restore", "restore", str(self._options.restore), *pairs, once=True)]
+        return [self._manage("restore", "restore", str(self._options.restore), *pairs, once=True, after=_STATE)]
 
     def _server(self, index: int) -> ChildSpec:
         ports, name = self._ports.servers[index], f"server-{index + 1}"
@@ -168,7 +173,7 @@ class Planner:
             *("run_server", "--name", name, "--port", str(ports.port), "--admin-port", str(ports.admin)),
             probe=http_probe(self._host, ports.admin, "/health"),
             alive=http_probe(self._host, ports.admin, "/health/liveness", any_status=True),
-            after=("zookeeper",),
+            after=("zookeeper", "restore"),
             aliases=(self._instance(index),),
         )
 
@@ -179,11 +184,11 @@ class Planner:
             environment=self._counting(),
             probe=http_probe(self._host, self._ports.web, "/health/readiness"),
             alive=http_probe(self._host, self._ports.web, "/health/liveness", any_status=True),
-            after=("zookeeper", "redis", "setup"),
+            after=(*_PARTS, "redis"),
         )
 
     def _mirror(self) -> ChildSpec:
-        after = ("zookeeper", "setup")
+        after = _PARTS
         return self._touching("mirror", "-m", "pinotadmin", "run_mirror", after=after, environment=self._counting())
 
     def _counting(self) -> dict[str, str]:
@@ -194,7 +199,7 @@ class Planner:
         return self._touching(
             pool.name,
             *worker_command(pool)[1:],
-            after=("zookeeper", "redis", "setup"),
+            after=(*_PARTS, "redis"),
             environment={**self._counting(), **(self._spark() if pool is PUSHES else {})},
         )
 
@@ -207,7 +212,7 @@ class Planner:
         }
 
     def _beat(self) -> ChildSpec:
-        return self._touching("beat", *beat_command()[1:], after=("zookeeper", "redis", "setup"))
+        return self._touching("beat", *beat_command()[1:], after=(*_PARTS, "redis"))
 
     def _instance(self, index: int) -> str:
         return instance_name("Server", self._host, self._ports.servers[index].port)

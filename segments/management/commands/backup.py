@@ -8,6 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
 
 from segments import wiring
 from segments.errors import PinotAdminError
@@ -37,7 +38,7 @@ class Command(BaseCommand):
         use_installation(options["data_dir"])
         try:
             made = make_backup(wiring.context(), options["file"].absolute(), actor, settings.VERSION, self.stdout.write)
-        except PinotAdminError as error:
+        except (PinotAdminError, DatabaseError) as error:
             raise CommandError(str(error)) from error
         finally:
             wiring.close()

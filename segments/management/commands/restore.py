@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
 
 from segments import wiring
 from segments.errors import PinotAdminError
@@ -61,7 +62,7 @@ class Command(BaseCommand):
                 wiring.context(), options["file"], wanted, Actor(getpass.getuser(), options["reason"]),
                 self.stdout.write,
             )  # fmt: skip
-        except PinotAdminError as error:
+        except (PinotAdminError, DatabaseError) as error:
             raise CommandError(str(error)) from error
         finally:
             wiring.close()

@@ -24,7 +24,7 @@ from django.db.models import CharField, Model
 from django_celery_beat.models import PeriodicTasks
 
 from segments.errors import InvalidInput
-from segments.models import Cluster
+from segments.models import AuditEvent, Cluster
 from segments.services.access.people_audit import acting_as
 
 #: Apps whose rows are kept, and the models among them that are not.
@@ -35,8 +35,9 @@ _LEFT_OUT: Final = frozenset(
         *("segments.segment", "segments.consumingsegment", "segments.lineageentry", "segments.lagsample"),
     ]
 )
-#: Made by whoever sets up a database: they alone are no sign that anybody uses it.
-_MADE_BY_SETUP: Final = frozenset(["auth.user", "segments.cluster"])
+#: What setting up a database leaves in it, which is no sign that anybody uses it.
+_MADE_BY_SETUP: Final = frozenset(["segments.cluster", "segments.auditevent"])
+_FIRST_EVENT: Final = "addUser"
 _TOGETHER: Final = 500
 #: What reading a row of another program's version, or of nobody's, raises.
 _MISFITS: Final = (
@@ -92,7 +93,8 @@ class _ToTheMicrosecond(DjangoJSONEncoder):
 def is_used() -> bool:
     """Does the database hold anything that people or passes left in it?"""
     used = [m for m in kept_models() if m._meta.app_label == "segments" and m._meta.label_lower not in _MADE_BY_SETUP]
-    return any(model._default_manager.exists() for model in used)
+    other_events = AuditEvent.objects.exclude(action=_FIRST_EVENT)
+    return other_events.exists() or any(model._default_manager.exists() for model in used)
 
 
 def load(lines: Iterable[dict[str, Any]], cluster: tuple[str, str]) -> None:

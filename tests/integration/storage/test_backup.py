@@ -9,11 +9,11 @@ import pytest
 from tests.integration.running import Client, Installation
 from tests.waiting import poll
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 
 
 def test_a_backup_starts_another_installation_with_the_same_tables_history_and_people(tmp_path: Path) -> None:
-    first = Installation(tmp_path / "first").start()
+    first = Installation(tmp_path / "first").start(180)
     client = Client(first.endpoints)
     client.create("sales")
     client.upload("sales", "s1", "s2")
@@ -30,9 +30,9 @@ def test_a_backup_starts_another_installation_with_the_same_tables_history_and_p
     assert first.stop() == 0
 
     settings = {"PINOTADMIN_CLUSTER": "other", "DEEP_STORE_URL": f"file://{tmp_path}/first/deepstore"}
-    second = Installation(tmp_path / "second", "--restore", str(tmp_path / "backup.gz"), settings=settings).start()
+    second = Installation(tmp_path / "second", "--restore", str(tmp_path / "backup.gz"), settings=settings).start(180)
     try:
-        assert second.endpoints["zookeeper"] != first.folder and second.endpoints["cluster"] == "other"
+        assert second.endpoints["cluster"] == "other"
         other = Client({**second.endpoints, "authorization": password})
         poll(lambda: other.counts("sales") == {"s3": 7}, 30, "the restored rows")
         (row,) = poll(lambda: other.call("GET", "/api/v1/tables").json()["tables"], 30, "the mirrored table")
