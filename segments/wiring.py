@@ -90,20 +90,16 @@ _began_ms = clock_ms()
 
 
 def store(*, restoring: bool = False) -> Store:
-    """The cluster's state. Unavailable when ZooKeeper does not answer; StateConflict while a backup is being restored,
-    but for the one process that does it.
-    """
+    """The cluster's state. Unavailable without ZooKeeper; StateConflict while others are ``restoring`` a backup."""
 
     def build() -> Store:
-        session_s = float(settings.ZOOKEEPER_SESSION_S)
         # A killed ZooKeeper is back within three seconds; who waits longer wants to know.
-        login = zookeeper_login()
+        session_s, login = float(settings.ZOOKEEPER_SESSION_S), zookeeper_login()
         ensure_chroot(settings.ZOOKEEPER_URL, login, 8.0)
-        opened = ZooKeeperStore(
-            settings.ZOOKEEPER_URL, settings.CLUSTER_NAME, session_timeout=session_s, connect_timeout=8.0, login=login
-        )
+        url, name = settings.ZOOKEEPER_URL, settings.CLUSTER_NAME
+        opened = ZooKeeperStore(url, name, session_timeout=session_s, connect_timeout=8.0, login=login)
         opened.close_to_strangers()
-        ensure_cluster(opened, settings.CLUSTER_NAME)
+        ensure_cluster(opened, name)
         agree_on_secrets(opened, settings.SHARED_SECRETS)
         if not restoring:
             refuse_half_restored(opened)

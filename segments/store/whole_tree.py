@@ -1,7 +1,7 @@
 """Reads many znodes as they were at one moment, while others write: all of them once, then what changed meanwhile,
 until nothing did.
 
-ZooKeeper tells a client of a change before it gives it anything newer. So when no change is reported between the last
+A client hears of a change before ZooKeeper gives it anything newer. So when no change is reported between the last
 read and an answer that came after it, what was read is the tree of that moment.
 """
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.integration
 SESSION_S = 4.0
 
 
-def test_connections_recover_by_themselves_when_zookeeper_was_restored_from_an_earlier_state(tmp_path: Path) -> None:
+def test_connections_recover_when_zookeeper_was_restored_from_an_earlier_state(tmp_path: Path) -> None:
     zookeeper = start_zookeeper(tmp_path / "zookeeper")
     store = ZooKeeperStore(zookeeper.hosts, "c", session_timeout=SESSION_S, connect_timeout=30.0)
     try:

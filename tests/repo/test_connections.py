@@ -117,7 +117,7 @@ _OTHERS = {
     "segments/dataplane/server/http/http_endpoint.py": "listens only",
     "segments/management/commands/demo.py": "REDIS_URL, as the installation was given it",
     "segments/management/commands/push.py": "the installation that the person at the command line names",
-    "segments/management/commands/cluster.py": "starts the same command again",
+    "segments/management/running_installation.py": "starts the same command again",
     "segments/processes/": "starts and asks the installation's own parts",
     "segments/dataplane/server/held/cluster_files.py": "peers and controllers of the cluster",
 }

@@ -8,7 +8,7 @@ from typing import Final
 
 from segments.domain.formats.znrecord import ZNRecord
 
-#: What running processes write anew when they start, and what belongs to one ZooKeeper: its login and fingerprints.
+#: What running processes write when they start, and what belongs to one ZooKeeper: its login and fingerprints.
 _LEFT_OUT: Final = (
     "/EXTERNALVIEW",
     "/LIVEINSTANCES",

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
 from segments import wiring
+from segments.domain.formats.plural import counted
 from segments.errors import PinotAdminError
 from segments.management.running_installation import add_data_dir, use_installation
 from segments.services.backup.backup import make_backup
@@ -43,6 +44,6 @@ class Command(BaseCommand):
         finally:
             wiring.close()
         self.stdout.write(
-            f"{options['file']}: {made.znodes:,} znodes, {made.rows:,} rows, {made.files:,} files listed; "
-            f"{made.bytes:,} bytes."
+            f"{options['file']}: {counted(made.znodes, 'znode')}, {counted(made.rows, 'row')}, "
+            f"{counted(made.files, 'file')} listed; {made.bytes:,} bytes."
         )

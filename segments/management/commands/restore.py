@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
 from segments import wiring
+from segments.domain.formats.plural import counted
 from segments.errors import PinotAdminError
 from segments.management.running_installation import add_data_dir, use_installation
 from segments.services.backup.history_copies import restore_history
@@ -78,7 +79,10 @@ class Command(BaseCommand):
 
     def _say(self, done: Restored, *, dry_run: bool) -> None:
         verb = "Nothing was written. It would restore" if dry_run else "Restored"
-        self.stdout.write(f"{verb} {done.znodes:,} znodes and {done.rows:,} rows; {done.files:,} files are listed.")
+        self.stdout.write(
+            f"{verb} {counted(done.znodes, 'znode')} and {counted(done.rows, 'row')}; "
+            f"{counted(done.files, 'file', 'is', 'are')} listed."
+        )
         for line in (*(f"{file}." for file in done.missing), *done.notes):
             self.stdout.write(line)
 

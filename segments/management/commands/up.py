@@ -11,6 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from segments.domain.formats.plural import counted
 from segments.domain.push.store_uri import is_remote, parse_folder_uri, split_roots
 from segments.errors import InvalidInput, PinotAdminError
 from segments.processes.machine import storage
@@ -83,7 +84,7 @@ def _restored(path: Path | None, servers: int) -> dict[str, Any]:
         return {}
     known = tuple(read_header(path).get("servers") or ())
     if len(known) > servers:
-        raise CommandError(f"The backup has {len(known)} servers: add --servers {len(known)}.")
+        raise CommandError(f"The backup has {counted(len(known), 'server')}: add --servers {len(known)}.")
     return {"restore": path.absolute(), "restored_servers": known}
 
 
@@ -114,7 +115,6 @@ class Command(BaseCommand):
             "--input-root", action="append", default=[], metavar="DIR",
             help="folder or address (s3://bucket/a) that pushes may read, besides PINOTADMIN_INPUT_ROOTS; repeat",
         )  # fmt: skip
-
         parser.add_argument(
             "--deep-store", default="", metavar="URL", help="where segments are kept; 'none': on servers only"
         )
@@ -133,9 +133,7 @@ class Command(BaseCommand):
             action="store_true",
             help="servers upload what they commit through the web process",
         )
-        parser.add_argument(
-            "--restore", type=Path, metavar="FILE", help="a backup that this installation, still empty, begins with"
-        )
+        parser.add_argument("--restore", type=Path, metavar="FILE", help="a backup that this installation begins with")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until a signal; exit status 1 and one clear sentence when it cannot start."""

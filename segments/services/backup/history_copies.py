@@ -34,7 +34,7 @@ from segments.services.upkeep.housekeeping import OVER
 _IN_FILE: Final = 1000
 _FILES_A_RUN: Final = 40
 _STATE: Final = "state.json"
-#: What tells one audit record from another, whatever its number.
+#: By which an audit record is known, whatever its number.
 _SAME: Final = ("at", "actor", "action", "target", "outcome", "request_id")
 #: A push that ended while the run before was at work.
 _OVERLAP: Final = timedelta(minutes=5)

@@ -47,8 +47,6 @@ T = TypeVar("T")
 _TOGETHER = 500
 #: Requests of one long read that are under way at once.
 _AHEAD: Final = 3
-
-
 #: Seconds that a call waits for the connection when it has been lost for long.
 _LAST_CHECK_S: Final = 0.2
 

@@ -48,14 +48,14 @@ class _OurConnection(ConnectionHandler):  # type: ignore[misc] # kazoo ships no 
         return timeouts
 
     def _note_refusal(self) -> None:
-        """SessionExpiredError once we are to begin anew."""
+        """SessionExpiredError once we are to begin again."""
         self._refused_since = self._refused_since if self._refusals else time.monotonic()
         self._refusals += 1
         lasted_s = time.monotonic() - self._refused_since
         if self._refusals < _REFUSALS or lasted_s < self.client._session_timeout / 1000:
             return
         log.warning(
-            "ZooKeeper has let us in no more for %.0f s: its state may be older than what we have seen. We begin anew.",
+            "ZooKeeper has let us in no more for %.0f s: its state may be older than what we have seen. Begin again.",
             lasted_s,
         )
         self._refusals, self.client.last_zxid = 0, 0
