@@ -2,9 +2,10 @@
 cores).
 
 Usage: ``python -m bench.realtime [WORK ...] [--kafka HOST:PORT] [--seconds 30] [--rounds 10]``. Works: ingest, stall,
-pauseless, fresh, commit, pause, kill, memory, peer; all of them unless named; hang only when named (the deep store
-hangs for ``--hang-s``, and its calls end only then). The stream is the installation's Redis, or the Kafka broker given.
-Every work ends with a check that no row is lost or doubled.
+pauseless, fresh, commit, pause, kill, memory, peer; all of them unless named; only when named: hang (the deep store
+hangs for ``--hang-s``, and its calls end only then) and slow (for ``--seconds`` each upload takes ``--upload-s``). The
+stream is the installation's Redis, or the Kafka broker given. Every work ends with a check that no row is lost or
+doubled.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class Bench:
 
     def __init__(self, installation: Installation, store: HangingStore, feed: Feed, given: argparse.Namespace) -> None:
         self.installation, self.store, self.feed = installation, store, feed
-        self.seconds, self.rounds, self.hang_s = given.seconds, given.rounds, given.hang_s
+        self.seconds, self.rounds = given.seconds, given.rounds
+        self.hang_s, self.upload_s = given.hang_s, given.upload_s
 
     def client(self) -> Client:
         """One per thread."""
@@ -112,25 +114,34 @@ class Bench:
 
     def hang(self) -> None:
         """The same while the deep store hangs: uploads take that long, and several commits wait for each other."""
+        what = f"a deep store that hangs for {self.hang_s:.0f} s"
+        self._without_store(what, self.hang_s, self.store.hang, self.store.release)
+
+    def slow(self) -> None:
+        """The same while each upload takes long."""
+        begin, end = (lambda: self.store.slow(self.upload_s)), (lambda: self.store.slow(0))
+        self._without_store(f"uploads that take {self.upload_s:.0f} s", self.seconds, begin, end)
+
+    def _without_store(self, what: str, seconds: float, begin: Callable[[], None], end: Callable[[], None]) -> None:
         table = self._pauseless_table()
         table.send(0, 10)
         table.send(1, 10)
         table.wait_rows(20)
         pids = [server["pid"] for server in self.installation.endpoints["servers"]]
-        quick, until = QuickSql(self.installation.endpoints), time.monotonic() + self.hang_s
+        quick, until = QuickSql(self.installation.endpoints), time.monotonic() + seconds
         before = sum(map(_rss, pids))
-        self.store.hang()
+        begin()
         try:
             with self.producing(table, 1_000):
                 seen = watch(table, quick, lambda: time.monotonic() >= until)
                 grown = sum(map(_rss, pids)) - before
         finally:
-            self.store.release()
-        print("\n".join(figures(f"a deep store that hangs for {self.hang_s:.0f} s", "not measured", seen)))
+            end()
+        print("\n".join(figures(what, "not measured", seen)))
         print(f"  the longest of all: {seen.longest:.2f} s; memory of the servers grew by {grown / 1e6:,.0f} MB")
         began = time.perf_counter()
         poll(lambda: self._is_committed(table), 300, "all commits ended")
-        print(f"  all commits ended {time.perf_counter() - began:.1f} s after it answered again")
+        print(f"  all commits ended {time.perf_counter() - began:.1f} s after that")
         self.check(table)
         table.drop()
 
@@ -343,7 +354,7 @@ def main() -> None:
     works: dict[str, Callable[[Bench], None]] = {
         "ingest": Bench.ingest, "stall": Bench.stall, "pauseless": Bench.pauseless, "fresh": Bench.fresh,
         "commit": Bench.commit, "pause": Bench.pause, "kill": Bench.kill, "memory": Bench.memory, "peer": Bench.peer,
-        "hang": Bench.hang,
+        "hang": Bench.hang, "slow": Bench.slow,
     }  # fmt: skip
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("works", nargs="*", metavar="WORK", help=", ".join(works))
@@ -351,6 +362,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--hang-s", type=float, default=30, help="seconds for which the deep store hangs (work: hang)")
+    parser.add_argument("--upload-s", type=float, default=30, help="seconds that each upload takes (work: slow)")
     parser.add_argument("--settle", type=float, default=25, help="seconds between the start and the first figure")
     given = parser.parse_args()
     unknown = set(given.works) - set(works)
@@ -358,7 +370,8 @@ def main() -> None:
         parser.error(f"unknown work: {', '.join(sorted(unknown))}")
     with tempfile.TemporaryDirectory() as folder:
         store = HangingStore(Path(folder))
-        installation = Installation(Path(folder) / "data", settings=store.settings if "hang" in given.works else {})
+        is_faulty = not {"hang", "slow"}.isdisjoint(given.works)
+        installation = Installation(Path(folder) / "data", settings=store.settings if is_faulty else {})
         try:
             installation.start()
             # The worker starts a Spark ahead of the first push, which keeps a core busy for a while.
@@ -366,7 +379,7 @@ def main() -> None:
             feed: Feed = KafkaFeed(given.kafka) if given.kafka else RedisFeed(installation.endpoints["redis"])
             bench = Bench(installation, store, feed, given)
             print(f"realtime on {feed.kind} (median / p99)")
-            for name in given.works or [w for w in works if w != "hang"]:
+            for name in given.works or [w for w in works if w not in ("hang", "slow")]:
                 works[name](bench)
         finally:
             installation.stop()

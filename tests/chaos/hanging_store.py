@@ -1,4 +1,4 @@
-"""A deep store of an installation under test that can be made to hang, and released again."""
+"""A deep store of an installation under test that can be made slow or to hang, and released again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class HangingStore:
 
     def __init__(self, folder: Path) -> None:
         self.fifo = folder / "hanging"
-        self._marker = folder / "hanging.hangs"
+        self._marker, self._slow = folder / "hanging.hangs", folder / "hanging.slow"
         os.mkfifo(self.fifo)
 
     @property
@@ -27,6 +27,15 @@ class HangingStore:
     def hang(self) -> None:
         """From now on nothing comes back."""
         self._marker.touch()
+
+    def slow(self, seconds: float) -> None:
+        """From now on each file takes so long to be written; 0: no longer than it takes."""
+        if not seconds:
+            self._slow.unlink(missing_ok=True)
+            return
+        written = self._slow.with_suffix(".new")
+        written.write_text(str(seconds))
+        written.rename(self._slow)
 
     def release(self) -> None:
         """Everything that hangs goes on."""

@@ -37,10 +37,10 @@ def world_of(folder: Path, *, is_pauseless: bool = False) -> tuple[RealtimeWorld
     return world, Spoken(world.ctx, world.segments(0)[0])
 
 
-def whole_protocol(world: RealtimeWorld, store: Store, segment: str, tar: Path) -> str:
+def whole_protocol(world: RealtimeWorld, store: Store, segment: str, tar: Path, *, has_read_on: bool = False) -> str:
     """What a server does from its threshold on; an answer that does not fit makes it begin again, as servers do."""
     ctx = world.over(store)
-    talk = Spoken(ctx, segment)
+    talk = Spoken(ctx, segment, has_read_on=has_read_on)
     for _ in range(4):
         told = talk.consumed(1, 40, "rowLimit")[0]
         if told == "KEEP":
@@ -146,6 +146,21 @@ def test_a_commit_that_loses_against_a_pause_has_no_successor(tmp_path: Path) ->
     faulty = FaultyStore(world.memory, Plan(before={1: lambda: world.change_ideal(pauseState='{"paused":true}')}))
     assert Spoken(world.over(faulty), talk.segment).end(1, 40) == "COMMIT_SUCCESS"
     assert world.segments(0) == world.records == [talk.segment]
+
+
+@pytest.mark.parametrize("is_pauseless", [False, True])
+def test_rows_that_were_read_behind_a_commit_have_a_successor_in_a_pause_whatever_happens_to_one_write(
+    tmp_path: Path, *, is_pauseless: bool
+) -> None:
+    """Queries have seen them: without it they would be out of sight until the resume."""
+    for number, fault, world, segment, tar in interruptions(tmp_path, is_pauseless=is_pauseless):
+        world.change_ideal(pauseState='{"paused":true}')
+        try:
+            whole_protocol(world, FaultyStore(world.memory, Plan({number: fault})), segment, tar, has_read_on=True)
+        except Cut:
+            whole_protocol(world, MemoryStore(world.memory.tree), segment, tar, has_read_on=True)
+        holds(world, segment)
+        assert world.pause.paused
 
 
 @pytest.mark.parametrize("loses", ["the row goes", "the record is done"])

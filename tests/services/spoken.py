@@ -47,12 +47,13 @@ def built(segment: str, docs: int = 10) -> SegmentInfo:
 class Spoken:
     """Says messages for numbered servers; ``S(2)`` is the second of the world's servers."""
 
-    def __init__(self, ctx: Context, segment: str) -> None:
-        self.ctx, self.segment = ctx, segment
+    def __init__(self, ctx: Context, segment: str, *, has_read_on: bool = False) -> None:
+        self.ctx, self.segment, self.has_read_on = ctx, segment, has_read_on
 
     def say(self, kind: Kind, server: int, offset: int | str | None = None, **more: object) -> Answer:
         text = None if offset is None else str(offset)
-        return answer(self.ctx, Received(kind, instance(server), self.segment, text, **more))  # type: ignore[arg-type]
+        said = Received(kind, instance(server), self.segment, text, has_read_on=self.has_read_on, **more)  # type: ignore[arg-type]
+        return answer(self.ctx, said)
 
     def consumed(self, server: int, offset: int | str, reason: str | None = None) -> tuple[str, str | None]:
         found = self.say(Kind.CONSUMED, server, offset, reason=reason)

@@ -1,5 +1,6 @@
 """For the processes of an installation under test: while a marker file is there, every call into the deep store hangs
-in a system call (it opens a FIFO that nobody writes to), as over a network file system whose server is gone.
+in a system call (it opens a FIFO that nobody writes to), as over a network file system whose server is gone. While
+another one is there, every file takes the seconds that it says to be written.
 
 Python imports this module at its start when its folder is on PYTHONPATH.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,8 @@ class Hanging:
         def call(*arguments: Any, **more: Any) -> Any:
             if os.path.exists(f"{FIFO}.hangs"):
                 Path(FIFO).read_bytes()
+            if name == "open_output_stream" and os.path.exists(f"{FIFO}.slow"):
+                time.sleep(float(Path(f"{FIFO}.slow").read_text()))
             return getattr(self._files, name)(*arguments, **more)
 
         return call

@@ -200,6 +200,43 @@ def test_a_pause_before_the_start_of_a_pauseless_commit_commits_all_that_queries
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("kind", [Kind.COMMIT_START, Kind.COMMIT_END])
+def test_a_committer_that_dies_in_a_pause_leaves_every_row_that_the_other_replica_has(
+    world: ConsumingWorld, kind: Kind
+) -> None:
+    """Pauseless, so that the death is before and after the commit's start."""
+    committers, dies = list[str](), threading.Event()
+
+    def lose(said: Kind, report: Report) -> Answer | None:
+        if said is not kind or report.instance not in (committers or [report.instance]):
+            return None
+        committers.append(report.instance)
+        dies.wait(20)
+        return Answer(NOT_SENT)
+
+    world.controller.before = lose
+    create(world, servers=(1, 2))
+    for number in (1, 2):
+        world.start_server(number)
+    broker = world.start_broker()
+    world.send(150)
+    poll(lambda: rows_of(broker, SEEN) == [[150, 150]], what="rows behind a commit that waits")
+    poll(lambda: bool(committers), what="the committer")
+    consumption.pause_table(world.ctx, TABLE, actor=ANN)
+    dead = next(n for n in (1, 2) if instance(n) in committers)
+    dies.set()
+    world.servers[dead].stop()
+    poll(lambda: rows_of(broker, SEEN) == [[150, 150]], 20, "every row once, of the other replica")
+    world.controller.before = lambda _kind, _report: None
+    world.start_server(dead)
+    poll(lambda: has_committed(world, 2), 30, "all that was seen is committed")
+    world.settled()
+    for number in (1, 2):
+        world.exact(number)
+    world.chain_is_whole()
+
+
+@pytest.mark.django_db
 def test_rows_that_queries_saw_are_read_again_for_a_pause_where_they_fit_the_coming_segment_no_more(
     world: ConsumingWorld,
 ) -> None:
