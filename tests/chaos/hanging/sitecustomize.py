@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-import time
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ class Hanging:
             if os.path.exists(f"{FIFO}.hangs"):
                 Path(FIFO).read_bytes()
             if name == "open_output_stream" and os.path.exists(f"{FIFO}.slow"):
-                time.sleep(float(Path(f"{FIFO}.slow").read_text()))
+                threading.Event().wait(float(Path(f"{FIFO}.slow").read_text()))
             return getattr(self._files, name)(*arguments, **more)
 
         return call
