@@ -14,11 +14,12 @@ from typing import Any, Final
 from django.db import DataError, IntegrityError
 from django.db.models import BigIntegerField, CharField, Field, IntegerField, JSONField, Model, TextField
 
+from segments.domain.formats.storable_text import document_without_nul, without_nul
+
 #: What a database, or its driver, raises for a value that it cannot keep.
 REFUSED: Final = (DataError, IntegrityError, OverflowError)
 #: How many a sentence lists.
 _LISTED: Final = 5
-_REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
 _LARGEST: Final = {True: 2**63 - 1, False: 2**31 - 1}
 
 
@@ -36,9 +37,9 @@ class Fitted:
     def name(self, model: type[Model], column: str, name: str) -> bool:
         """Does a name fit that rows are known by? It cannot be another one, so its row is left out."""
         most = getattr(model._meta.get_field(column), "max_length", None)
-        if _clean(name) == name and (most is None or len(name) <= most):
+        if without_nul(name) == name and (most is None or len(name) <= most):
             return True
-        self.changed[_clean(name)[:100], column] = None
+        self.changed[without_nul(name)[:100], column] = None
         return False
 
     def _value(self, column: Field[Any, Any], value: Any, subject: str) -> Any:
@@ -66,21 +67,12 @@ def _columns(model: type[Model], values: Mapping[str, Any]) -> Iterator[Field[An
 
 def _fit(column: Field[Any, Any], value: Any) -> Any:
     if isinstance(column, CharField | TextField) and isinstance(value, str):
-        return _clean(value)[: column.max_length]
+        return without_nul(value)[: column.max_length]
     if isinstance(column, JSONField):
-        return _clean(value)
+        return document_without_nul(value)
     if isinstance(column, IntegerField) and isinstance(value, int):
         most = _LARGEST[isinstance(column, BigIntegerField)]
         least = 0 if type(column).__name__.startswith("Positive") else -most - 1
         if not least <= value <= most:
             return None if column.null else min(max(value, least), most)
     return value
-
-
-def _clean(value: Any) -> Any:
-    """The same without U+0000, also within lists and objects."""
-    if isinstance(value, str):
-        return value.replace("\0", _REPLACED)
-    if isinstance(value, dict):
-        return {_clean(key): _clean(item) for key, item in value.items()}
-    return [_clean(item) for item in value] if isinstance(value, list | tuple) else value

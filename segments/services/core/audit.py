@@ -12,6 +12,7 @@ from django.db import connections, router
 from django.db.models import CharField, Field, TextField
 from django.db.models.sql import InsertQuery
 
+from segments.domain.formats.storable_text import document_without_nul, without_nul
 from segments.domain.tables.secret_masks import mask
 from segments.errors import PinotAdminError
 from segments.metrics import upkeep
@@ -19,8 +20,7 @@ from segments.models import AuditEvent
 from segments.services.core.context import Actor, Context
 from segments.services.core.request_ids import current_request
 
-#: What stands in the place of U+0000, which PostgreSQL does not take, and the most characters of a reason.
-_REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
+#: The most characters of a reason.
 _LONGEST_REASON: Final = 10_000
 #: Characters of what is recorded of one change, as JSON, and of a key of it.
 LARGEST_DETAIL: Final = 256 << 10
@@ -78,8 +78,8 @@ def cut(event: AuditEvent) -> AuditEvent:
     for name, most in _columns():
         text = getattr(event, name)
         if len(text) > most or "\0" in text:
-            setattr(event, name, text.replace("\0", _REPLACED)[:most])
-    event.detail = _bounded(_without_nul(event.detail))
+            setattr(event, name, without_nul(text)[:most])
+    event.detail = _bounded(document_without_nul(event.detail))
     return event
 
 
@@ -95,15 +95,6 @@ def _bounded(detail: dict[str, Any]) -> dict[str, Any]:
         left -= lengths[key]
         kept[key[:_LONGEST_KEY]] = detail[key] if left >= 0 else f"(left out: {lengths[key]:,} characters)"
     return kept
-
-
-def _without_nul(value: Any) -> Any:
-    """The same value where there is none in it."""
-    if isinstance(value, str):
-        return value.replace("\0", _REPLACED) if "\0" in value else value
-    if isinstance(value, dict):
-        return {_without_nul(k): _without_nul(v) for k, v in value.items()}
-    return [_without_nul(v) for v in value] if isinstance(value, list | tuple) else value
 
 
 @lru_cache(maxsize=1)

@@ -11,6 +11,7 @@ from typing import Final
 from django.db import transaction
 from django.db.models import F, QuerySet, Sum
 
+from segments.domain.formats.storable_text import without_nul
 from segments.domain.set_aside import LARGEST_PAYLOAD, Message, Report, Settled, place_of, shown_reason
 from segments.errors import InvalidInput
 from segments.models import SetAsideCount, SetAsideMessage, SetAsideReplay
@@ -135,7 +136,7 @@ def _delete(kept: QuerySet[SetAsideMessage], keys: Sequence[int]) -> None:
 
 def _text(value: str, longest: int) -> str:
     """Without what databases cannot hold."""
-    return value.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()[:longest]
+    return without_nul(value).encode("utf-8", "replace").decode()[:longest]
 
 
 def _moment(at_ms: int) -> datetime:

@@ -9,6 +9,7 @@ from typing import Final
 
 from django.utils import timezone
 
+from segments.domain.formats.storable_text import without_nul
 from segments.domain.replacement import lineage as lineages
 from segments.domain.tables.table_config import TableConfig
 from segments.domain.upkeep import missing_periods
@@ -100,7 +101,7 @@ def keep_findings(
         row = known.pop((item.code, item.subject), None) or Finding(
             cluster=cluster, table_name=table, code=item.code, subject=item.subject
         )
-        row.severity, row.message = item.severity, mask_text(item.message.replace("\0", "\N{REPLACEMENT CHARACTER}"))
+        row.severity, row.message = item.severity, mask_text(without_nul(item.message))
         # Who else writes the row, to note that it was sent, must not be overwritten.
         row.save(update_fields=None if row.pk is None else ["severity", "message", "last_seen"])
     for gone in known.values():

@@ -12,6 +12,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from segments.domain.formats.storable_text import without_nul
 from segments.domain.tables.edits.differences import Difference, differences
 from segments.domain.tables.edits.document_version import version_of
 from segments.domain.tables.secret_masks import mask
@@ -140,7 +141,7 @@ def _version(body: Any) -> str:
 
 
 def _of(actor: Actor) -> Mapping[str, str]:
-    reason = actor.reason.replace("\0", "\N{REPLACEMENT CHARACTER}")[:10_000]
+    reason = without_nul(actor.reason)[:10_000]
     return {"actor": actor.name[:150], "reason": reason}
 
 
