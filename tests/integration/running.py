@@ -60,7 +60,11 @@ class Installation:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=environment, stdout=out, stderr=out, stdin=subprocess.DEVNULL
             )
-        self.wait_healthy(seconds)
+        try:
+            self.wait_healthy(seconds)
+        except BaseException:
+            self._end()
+            raise
         self.port = self.endpoints["controller"].rsplit(":", 1)[1]
         return self
 
@@ -86,6 +90,16 @@ class Installation:
         assert self.process is not None
         self.process.send_signal(signal.SIGINT)
         return self.process.wait(60)
+
+    def _end(self) -> None:
+        """Leave nothing behind of an installation that did not become healthy."""
+        assert self.process is not None
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(60)
+            except subprocess.TimeoutExpired:  # its guardian ends the others
+                self.process.kill()
 
     def kill(self) -> None:
         """kill -9 of ``up`` itself."""

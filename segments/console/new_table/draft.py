@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from segments.console.forms import PlainForm
 from segments.console.new_table.document_texts import as_text, names_in, read_object, seen_of
 from segments.console.new_table.forms import posted_columns, posted_table
 from segments.console.new_table.stream_form import posted_stream
@@ -53,6 +54,12 @@ class Draft:
             skips = reader.skip_header if reader.header is not None else True
             job["recordReaderSpec"] = reader_configs(replace(reader, header=names, skip_header=skips))
         return {**job, "tableSpec": {"tableName": self.table.name}}
+
+    def show_faults(self, form: PlainForm) -> None:
+        """The faults of the table as a whole become errors of its form, beside the field where there is one."""
+        for where in ("retention", "keys", "table"):
+            if where in self.faults:
+                form.add_error(where if where in form.fields else None, self.faults[where])
 
     @property
     def seen(self) -> str:

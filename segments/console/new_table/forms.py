@@ -21,9 +21,32 @@ INDEXES: Final = (("", "none"), *((k, "no dictionary" if k == "raw" else k) for 
 _MOST_REPLICAS: Final = 100
 
 
-def name_field(**more: Any) -> forms.CharField:
-    """For the name of the new table."""
-    return forms.CharField(label="Name of the table", max_length=180, widget=forms.TextInput(attrs=EXACT), **more)
+class TableNameField(forms.CharField):
+    """The name of the new table; one that a table cannot have is refused beside it."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(label="Name of the table", max_length=180, widget=forms.TextInput(attrs=EXACT), **more)
+
+    def clean(self, value: Any) -> str:
+        """The name without spaces around it; empty where none is required and none was given."""
+        name = str(super().clean(value))
+        try:
+            return check_raw_table_name(name) if name else ""
+        except InvalidInput as error:
+            raise forms.ValidationError(str(error)) from error
+
+
+def replicas_field(help_text: str) -> forms.IntegerField:
+    """On how many servers the table is to be."""
+    return forms.IntegerField(label="Replicas", min_value=1, max_value=_MOST_REPLICAS, help_text=help_text)
+
+
+def retention_field() -> forms.IntegerField:
+    """Days that rows are kept."""
+    return forms.IntegerField(
+        label="Days that rows are kept", min_value=1, max_value=100_000, required=False,
+        help_text="Counted by the time column; older segments are deleted. Empty: for ever.",
+    )  # fmt: skip
 
 
 class SourceForm(PlainForm):
@@ -38,11 +61,7 @@ class SourceForm(PlainForm):
         label="Or files that are already there", required=False, max_length=2000,
         widget=forms.TextInput(attrs={"spellcheck": "false", "autocapitalize": "off"}),
     )  # fmt: skip
-    name = name_field(required=False, help_text="Empty: made of the file's name.")
-
-    def clean_name(self) -> str:
-        """A name that a table can have."""
-        return named(self.cleaned_data["name"].strip())
+    name = TableNameField(required=False, help_text="Empty: made of the file's name.")
 
     def clean(self) -> dict[str, Any]:
         has_file, has_address = bool(self.cleaned_data.get("file")), bool(self.cleaned_data.get("address"))
@@ -56,7 +75,7 @@ class TableForm(PlainForm):
 
     called: ClassVar[Mapping[str, str]] = {"segmentsConfig.replication": "replicas", "job.tableSpec.tableName": "name"}
 
-    name = name_field()
+    name = TableNameField()
     loading = forms.ChoiceField(
         label="What each push does",
         choices=[
@@ -64,19 +83,9 @@ class TableForm(PlainForm):
             ("append", "Add its rows to those that are there"),
         ],
     )
-    replicas = forms.IntegerField(
-        label="Replicas", min_value=1, max_value=_MOST_REPLICAS,
-        help_text="On how many servers each row is. With two, one server may be down.",
-    )  # fmt: skip
-    retention = forms.IntegerField(
-        label="Days that rows are kept", min_value=1, max_value=100_000, required=False,
-        help_text="Counted by the time column; older segments are deleted. Empty: for ever.",
-    )  # fmt: skip
+    replicas = replicas_field("On how many servers each row is. With two, one server may be down.")
+    retention = retention_field()
     reason = reason_field("Goes into the audit record.")
-
-    def clean_name(self) -> str:
-        """A name that a table can have."""
-        return named(self.cleaned_data["name"].strip())
 
     @classmethod
     def of(cls, choice: TableChoice, reason: str) -> TableForm:
@@ -125,11 +134,3 @@ def posted_table(data: Mapping[str, str], columns: Sequence[ColumnChoice]) -> Ta
 def listed(value: str, known: Sequence[str]) -> str:
     """The value, if it is one of the known ones, else the first of these."""
     return value if value in known else known[0]
-
-
-def named(name: str) -> str:
-    """The name, if a table can have it; a form's error otherwise."""
-    try:
-        return check_raw_table_name(name) if name else ""
-    except InvalidInput as error:
-        raise forms.ValidationError(str(error)) from error

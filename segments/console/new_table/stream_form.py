@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 from django import forms
 
 from segments.console.forms import EXACT, PlainForm, reason_field
-from segments.console.new_table.forms import name_field, named
+from segments.console.new_table.forms import TableNameField, replicas_field, retention_field
 from segments.domain.tables.design.edited_documents import TableChoice
 from segments.domain.tables.design.stream_documents import StreamChoice
 
@@ -59,11 +59,7 @@ class StreamForm(PlainForm):
         widget=forms.Textarea(attrs={"rows": 2, "class": "code", **EXACT}),
         help_text="One key=value a line, such as security.protocol=SASL_SSL.",
     )  # fmt: skip
-    name = name_field(required=False, help_text="Empty: made of the topic's name.")
-
-    def clean_name(self) -> str:
-        """A name that a table can have."""
-        return named(self.cleaned_data["name"].strip())
+    name = TableNameField(required=False, help_text="Empty: made of the topic's name.")
 
     def clean_more(self) -> dict[str, str]:
         """Keys and values."""
@@ -101,20 +97,14 @@ class StreamTableForm(PlainForm):
 
     called: ClassVar[Mapping[str, str]] = {"segmentsConfig.replication": "replicas"}
 
-    name = name_field()
+    name = TableNameField()
     start = forms.ChoiceField(label="Where reading begins", choices=_START)
     keys = forms.ChoiceField(
         label="Rows with the same key", choices=_KEYS, required=False,
         help_text="Mark the columns of the primary key above.",
     )  # fmt: skip
-    replicas = forms.IntegerField(
-        label="Replicas", min_value=1, max_value=100,
-        help_text="How many servers read each partition. With two, one server may be down.",
-    )  # fmt: skip
-    retention = forms.IntegerField(
-        label="Days that rows are kept", min_value=1, max_value=100_000, required=False,
-        help_text="Counted by the time column; older segments are deleted. Empty: for ever.",
-    )  # fmt: skip
+    replicas = replicas_field("How many servers read each partition. With two, one server may be down.")
+    retention = retention_field()
     rows = forms.IntegerField(
         label="Rows until a segment is committed", min_value=1, max_value=2**31 - 1, required=False,
         help_text="Then a server makes a file of what it has read. Empty: 5,000,000.",
@@ -136,10 +126,6 @@ class StreamTableForm(PlainForm):
             field = self.fields["start"]
             assert isinstance(field, forms.ChoiceField)
             field.choices = [*_START, (stream.start, stream.start)]
-
-    def clean_name(self) -> str:
-        """A name that a table can have."""
-        return named(self.cleaned_data["name"].strip())
 
 
 def posted_stream(data: Mapping[str, str]) -> StreamChoice:

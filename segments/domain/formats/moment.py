@@ -7,11 +7,16 @@ from datetime import UTC, datetime
 from segments.domain.formats.whole_number import whole_number
 
 
+def iso_moment(text: str) -> datetime:
+    """A date, or a date and time, of ISO-8601; UTC where it names no zone. Raises ValueError for anything else."""
+    found = datetime.fromisoformat(text)
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
 def moment_of(text: str) -> datetime | None:
     """ISO-8601 (UTC where it names no zone) or epoch milliseconds; None for anything else."""
     number = whole_number(text)
     try:
-        found = datetime.fromtimestamp(number / 1000, UTC) if number is not None else datetime.fromisoformat(text)
+        return datetime.fromtimestamp(number / 1000, UTC) if number is not None else iso_moment(text)
     except (ValueError, OverflowError, OSError):
         return None
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)

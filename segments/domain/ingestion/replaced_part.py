@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from segments.domain.formats.moment import iso_moment
 from segments.domain.formats.whole_number import whole_number
 from segments.domain.ingestion.task_keys import Problem, wrong
 from segments.domain.push.path_pattern import parse_pattern
@@ -172,12 +173,10 @@ def _partitions(given: Mapping[str, str], config: TableConfig) -> Partitions | N
 
 def _settings(config: TableConfig) -> dict[str, tuple[str, int]]:
     """Function and number of partitions by partitioned column."""
-    found = config.index.segment_partition_config
-    columns = (found and found.column_partition_map) or {}
     return {
         name: (one.function_name, one.num_partitions)
-        for name, one in columns.items()
-        if one is not None and one.function_name and one.num_partitions
+        for name, one in config.index.partitioned.items()
+        if one.function_name and one.num_partitions
     }
 
 
@@ -203,7 +202,6 @@ def _time_ms(text: str) -> int | None:
     if number is not None:
         return number
     try:
-        time = datetime.fromisoformat(text.strip())
+        return round(iso_moment(text.strip()).timestamp() * 1000)
     except ValueError:
         return None
-    return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)

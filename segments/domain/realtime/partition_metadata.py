@@ -12,8 +12,7 @@ def stream_partition_metadata(config: TableConfig, partition: int, topic_partiti
 
     ``partition`` is the partition's number within its topic.
     """
-    partitions = config.index.segment_partition_config
-    columns = {c: s for c, s in ((partitions and partitions.column_partition_map) or {}).items() if s is not None}
+    columns = config.index.partitioned
     if len(columns) != 1 or topic_partitions <= 0:
         return None
     [(column, settings)] = columns.items()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from segments.domain.formats.bounded_json import parse_json
+from segments.domain.formats.moment import iso_moment
 from segments.domain.replacement.checks import (
     DEFAULT_TIMEOUT_MS,
     Bound,
@@ -189,9 +189,7 @@ def parse_bound(value: Any) -> Bound | None:
         offset = parse_period(found[2]) if found[2] else 0
         return None if offset is None else Bound(text, None, -offset if found[1] == "-" else offset)
     try:
-        moment = datetime.fromisoformat(text)
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return Bound(text, round(moment.timestamp() * 1000))
+        return Bound(text, round(iso_moment(text).timestamp() * 1000))
     except (ValueError, OverflowError):
         return None
 

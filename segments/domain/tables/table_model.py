@@ -116,6 +116,12 @@ class IndexConfig(Model):
     segment_partition_config: SegmentPartitionConfig | None = None
     tier_overwrites: dict[str, Any] | None = None
 
+    @property
+    def partitioned(self) -> dict[str, ColumnPartition]:
+        """How values are partitioned, by partitioned column."""
+        found = self.segment_partition_config and self.segment_partition_config.column_partition_map
+        return {column: one for column, one in (found or {}).items() if one is not None}
+
 
 class CustomMetadata(Model):
     """``metadata``: texts by key; ours begin with ``pinotadmin.``"""

@@ -13,7 +13,6 @@ from segments.domain.jobs.workers.pools import PASSES, PUSHES, REPAIRS, VALIDATI
 PROJECT: Final = Path(__file__).resolve().parents[3]
 #: Which pools of workers a role has. Spark is where pushes are.
 POOLS_OF: Final[dict[str, tuple[Pool, ...]]] = {"worker": (PUSHES,), "upkeep": (REPAIRS, PASSES, VALIDATION)}
-SCHEDULER: Final = "segments.management.elected_beat:ElectedScheduler"
 
 
 def web_command(bind_host: str, port: int, trusted_proxies: Sequence[str]) -> tuple[str, ...]:
@@ -50,7 +49,7 @@ def worker_command(pool: Pool) -> tuple[str, ...]:
 def beat_command() -> tuple[str, ...]:
     """The process that fires schedules. Its pid file would outlive a kill -9 and stop the next start."""
     return (
-        *(sys.executable, "-m", "celery", "-q", "-A", "pinotadmin", "beat", "--scheduler", SCHEDULER),
+        *(sys.executable, "-m", "celery", "-q", "-A", "pinotadmin", "beat"),
         *("--pidfile", "", "--loglevel", "info"),
     )
 

@@ -55,8 +55,7 @@ def _codec(spec: FieldSpec, index: IndexConfig, own: FieldConfig) -> int:
 
 
 def _partition(spec: FieldSpec, index: IndexConfig) -> tuple[str, int] | None:
-    partitions = index.segment_partition_config
-    found = ((partitions and partitions.column_partition_map) or {}).get(spec.name)
+    found = index.partitioned.get(spec.name)
     if found is None:
         return None
     if not found.function_name or not found.num_partitions:

@@ -73,7 +73,7 @@ def design_stream(request: HttpRequest) -> HttpResponse:
     table_form = StreamTableForm(draft.table, given.get("reason", ""), is_bound=True)
     if given.get("action") != "create":
         table_form.errors.pop("reason", None)
-        _show_faults(table_form, draft)
+        draft.show_faults(table_form)
         return _design_page(request, draft, table_form)
     return _create(request, draft, table_form)
 
@@ -88,7 +88,7 @@ def _wish(given: dict[str, str]) -> StreamWish:
 
 def _create(request: HttpRequest, draft: Draft, form: StreamTableForm) -> HttpResponse:
     if not form.is_valid() or draft.faults:
-        _show_faults(form, draft)
+        draft.show_faults(form)
         return _design_page(request, draft, form, HTTPStatus.UNPROCESSABLE_ENTITY)
     table = TableName(form.cleaned_data["name"], REALTIME)
     if not may(request, ADMINISTER, table.typed):
@@ -103,12 +103,6 @@ def _create(request: HttpRequest, draft: Draft, form: StreamTableForm) -> HttpRe
     if not wait_for_table(ctx.cluster, table.typed):
         return redirect("console:tables")
     return redirect("console:stream", table.typed)
-
-
-def _show_faults(form: StreamTableForm, draft: Draft) -> None:
-    for where in ("retention", "keys", "table"):
-        if where in draft.faults:
-            form.add_error(where if where in form.fields else None, draft.faults[where])
 
 
 def _source_page(request: HttpRequest, form: StreamForm, status: int = HTTPStatus.OK) -> HttpResponse:

@@ -85,14 +85,14 @@ def design(request: HttpRequest) -> HttpResponse:
     form = TableForm({**given, **values_of(draft.table, given.get("reason", ""))})
     if given.get("action") != "create":
         form.errors.pop("reason", None)
-        _show_faults(form, draft)
+        draft.show_faults(form)
         return _design_page(request, draft, form, given)
     return _create(request, draft, form, given)
 
 
 def _create(request: HttpRequest, draft: Draft, form: TableForm, given: dict[str, str]) -> HttpResponse:
     if not form.is_valid() or draft.faults:
-        _show_faults(form, draft)
+        draft.show_faults(form)
         return _design_page(request, draft, form, given, HTTPStatus.UNPROCESSABLE_ENTITY)
     name = form.cleaned_data["name"]
     typed = TableName(name, OFFLINE).typed
@@ -144,12 +144,6 @@ def _again(given: dict[str, str], draft: Draft, header: str) -> str:
     """The query of the page's address with the other opinion about the first line."""
     kept = {k: given[k] for k in ("upload", "address") if given.get(k)}
     return urlencode({**kept, "name": draft.table.name, "header": header})
-
-
-def _show_faults(form: TableForm, draft: Draft) -> None:
-    for where in ("retention", "table"):
-        if where in draft.faults:
-            form.add_error(where if where in form.fields else None, draft.faults[where])
 
 
 def _reason(inferred: InferredTable) -> str:

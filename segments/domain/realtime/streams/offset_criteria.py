@@ -5,9 +5,9 @@ moment.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final, Literal
 
+from segments.domain.formats.moment import iso_moment
 from segments.domain.tables.table_config import parse_period
 from segments.errors import InvalidInput
 
@@ -46,11 +46,10 @@ def parse_criteria(text: str) -> OffsetCriteria:
     if period is not None:
         return OffsetCriteria("period", period, text)
     try:
-        moment = datetime.fromisoformat(text.strip())
+        moment = iso_moment(text.strip())
     except ValueError as error:
         raise InvalidInput(
             f"'auto.offset.reset' is {text!r}.",
             remedy="Use smallest, largest, a period such as 2h, or a time such as 2022-08-09T12:31:38.222Z.",
         ) from error
-    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return OffsetCriteria("timestamp", int(aware.timestamp() * 1_000), text)
+    return OffsetCriteria("timestamp", int(moment.timestamp() * 1_000), text)

@@ -50,6 +50,11 @@ class MessageWish:
     place: Place = "latest"
     contains: str = ""
 
+    @property
+    def is_tail(self) -> bool:
+        """The last messages, whatever they are, so that a page of them can be followed."""
+        return not self.offset and self.since is None and self.place == "latest"
+
 
 @dataclass(frozen=True)
 class ShownMessage:
@@ -139,15 +144,14 @@ def _read(
     reader: Callable[[bytes], Any],
 ) -> Browsed:  # fmt: skip
     first, end, start = ends
-    is_tail = not wish.offset and wish.since is None and wish.place == "latest"
-    most = _MOST_READ if wish.contains or is_tail else wish.most
+    most = _MOST_READ if wish.contains or wish.is_tail else wish.most
     kept: deque[Message] = deque(maxlen=wish.most)
     after, count, needle = start, 0, wish.contains.casefold()
     for message, after in read_messages(ctx, stream, own, start, end, Bounds(most, _BYTES, _SECONDS)):  # noqa: B007
         count += 1
         if not needle or needle in (_shown(message, reader).text or "").casefold():
             kept.append(message)
-        if not is_tail and len(kept) >= wish.most:
+        if not wish.is_tail and len(kept) >= wish.most:
             break
     shown = [_shown(m, reader) for m in kept]
     return Browsed("", first.text, end.text, start.text, after.text, count, after >= end, shown)

@@ -67,13 +67,13 @@ def messages(request: HttpRequest, typed: str) -> HttpResponse:
     if sees and context["reads_streams"] and form.is_valid():
         given = form.cleaned_data["partition"]
         context["chosen"] = chosen = given if given is not None else (partitions or [0])[0]
-        is_tail = not (request.GET.get("offset") or request.GET.get("since") or request.GET.get("place") == "earliest")
+        wish = form.wish(chosen)
         kept = {k: str(v) for k, v in request.GET.items() if v and k not in ("offset", "since", "place", "follow")}
-        context |= {"is_tail": is_tail, "is_followed": is_tail and request.GET.get("follow") == "1"}
+        context |= {"is_tail": wish.is_tail, "is_followed": wish.is_tail and request.GET.get("follow") == "1"}
         context["follow_query"] = urlencode({**kept, "partition": chosen, "follow": 1})
         context["still_query"] = urlencode({**kept, "partition": chosen})
         try:
-            context["found"] = found = browse(ctx, name, form.wish(chosen))
+            context["found"] = found = browse(ctx, name, wish)
             context["next_query"] = urlencode({**kept, "partition": chosen, "offset": found.next_offset})
             context["first_query"] = urlencode({**kept, "partition": chosen, "place": "earliest"})
         except PinotAdminError as error:
