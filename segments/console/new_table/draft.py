@@ -56,7 +56,7 @@ class Draft:
         return {**job, "tableSpec": {"tableName": self.table.name}}
 
     def show_faults(self, form: PlainForm) -> None:
-        """The faults of the table as a whole become errors of its form, beside the field where there is one."""
+        """The faults of the table as a whole become errors of its form, next to the field where there is one."""
         for where in ("retention", "keys", "table"):
             if where in self.faults:
                 form.add_error(where if where in form.fields else None, self.faults[where])

@@ -22,7 +22,7 @@ _MOST_REPLICAS: Final = 100
 
 
 class TableNameField(forms.CharField):
-    """The name of the new table; one that a table cannot have is refused beside it."""
+    """The name of the new table; one that a table cannot have is refused next to it."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(label="Name of the table", max_length=180, widget=forms.TextInput(attrs=EXACT), **more)
