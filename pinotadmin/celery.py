@@ -18,8 +18,10 @@ from django.conf import settings
 from segments.domain.jobs.workers.pools import Pool
 from segments.domain.jobs.workers.state import BEAT_EVERY_S
 from segments.gateways import worker_status
+from segments.gateways.celery_queue import REQUEST_ID
 from segments.gateways.worker_status import WorkerStatus
 from segments.processes.heartbeat_file import keep_heartbeat
+from segments.request_ids import begin_for
 from segments.secret_texts import mask_text
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pinotadmin.settings")
@@ -68,6 +70,7 @@ def _beat(name: str) -> None:
 
 @task_prerun.connect
 def _task_begins(task_id: str, task: Any, args: Any, kwargs: Any, **_: Any) -> None:
+    begin_for((task.request.headers or {}).get(REQUEST_ID) or task.request.get(REQUEST_ID))
     if pool := _pool_of(task):
         _board().started(pool.name, task_id, task.name, _about(args, kwargs), _now_ms())
 

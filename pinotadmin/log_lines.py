@@ -4,9 +4,12 @@ theirs.
 
 from __future__ import annotations
 
+import json
 import logging
+from datetime import UTC, datetime
 from typing import Any
 
+from segments.request_ids import current_request
 from segments.secret_texts import mask_text
 
 
@@ -18,8 +21,29 @@ class WithoutSecrets(logging.Formatter):
         return mask_text(super().format(record))
 
 
-def settings(level: str) -> dict[str, Any]:
-    """Django's ``LOGGING``: lines without secrets to the console, from this level on."""
+class JsonLines(logging.Formatter):
+    """One JSON object a line: ``at``, ``level``, ``logger``, ``message``, ``request_id`` (empty outside of requests and
+    of what was done for one), ``pid``, ``thread``, and ``error`` with the traceback.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The object of one record; nothing in it breaks the line."""
+        found = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": mask_text(record.getMessage()),
+            "request_id": current_request(),
+            "pid": record.process,
+            "thread": record.threadName,
+        }
+        if record.exc_info:
+            found["error"] = mask_text(self.formatException(record.exc_info))
+        return json.dumps(found, ensure_ascii=False)
+
+
+def settings(level: str, form: str) -> dict[str, Any]:
+    """Django's ``LOGGING``: lines without secrets to the console, from this level on. ``form``: plain or json."""
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -27,11 +51,14 @@ def settings(level: str) -> dict[str, Any]:
             "plain": {
                 "()": "pinotadmin.log_lines.WithoutSecrets",
                 "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
-            }
+            },
+            "json": {"()": "pinotadmin.log_lines.JsonLines"},
         },
-        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": form}},
         "root": {"handlers": ["console"], "level": level},
         "loggers": {
+            # uvicorn writes its own lines itself otherwise.
+            "uvicorn": {"handlers": ["console"], "level": "WARNING", "propagate": False},
             "django.request": {"level": "ERROR"},
             "kazoo": {"level": "WARNING"},
             "httpx": {"level": "WARNING"},

@@ -10,7 +10,7 @@ from django.templatetags.static import static
 from pinotadmin import log_lines
 from pinotadmin.configuration.given import given
 from pinotadmin.configuration.setting_texts import as_bool, between, with_checked_certificate
-from pinotadmin.settings.installation import BASE_DIR, DATABASE, HOST, LOG_LEVEL, REDIS_URL
+from pinotadmin.settings.installation import BASE_DIR, DATABASE, HOST, LOG_FORMAT, LOG_LEVEL, REDIS_URL
 from pinotadmin.settings.limits import MAX_BODY_BYTES
 from segments.domain.jobs.workers import pools
 
@@ -175,4 +175,4 @@ UNFOLD = {
     }},
 }  # fmt: skip
 
-LOGGING = log_lines.settings(LOG_LEVEL)
+LOGGING = log_lines.settings(LOG_LEVEL, LOG_FORMAT)

@@ -15,6 +15,7 @@ from pinotadmin.configuration.setting_texts import (
     as_seconds,
     as_time_zone,
     number_from,
+    one_of,
 )
 from pinotadmin.settings.database import database
 
@@ -42,6 +43,7 @@ SILENCE_S = given.value(
     "PINOTADMIN_SILENCE_S", "15", "seconds of silence after which `up` restarts a process", as_seconds
 )
 LOG_LEVEL = given.text("PINOTADMIN_LOG_LEVEL", "INFO", "from which level on processes write log lines")
+LOG_FORMAT = given.value("PINOTADMIN_LOG_FORMAT", "plain", "plain, or json: an object a line", one_of("plain", "json"))
 
 # -- secrets
 CLUSTER_SECRET = given.text(

@@ -31,7 +31,7 @@ from segments.api.base import ApiView
 from segments.api.clusters.cluster_calls import ClusterAuthentication, answer_headers
 from segments.api.permissions import RightsPermission
 from segments.api.routes import Route, of_a_cluster
-from segments.services.core.request_ids import own_request_id, request_of_its_own
+from segments.request_ids import own_request_id, request_of_its_own
 
 #: Bytes; larger bodies are worth Django's way, which writes them to disk.
 LARGEST_BODY: Final = 1 << 20

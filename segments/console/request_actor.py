@@ -9,9 +9,9 @@ from collections.abc import Callable
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
+from segments.request_ids import request_of_its_own
 from segments.services.access.people_audit import acting_as
 from segments.services.core.context import Actor
-from segments.services.core.request_ids import request_of_its_own
 
 
 class RequestActor:

@@ -11,7 +11,10 @@ from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
 from segments.errors import Unavailable
+from segments.request_ids import current_request
 
+#: Header of a task: the request that it was queued in.
+REQUEST_ID: Final = "pinotadmin_request_id"
 _NONE: Final[Mapping[str, str]] = {}
 
 
@@ -32,8 +35,9 @@ class CeleryQueue:
         """Queue it, trying once. Unavailable when Redis does not answer."""
         try:
             current_app.send_task(
-                task, args=list(arguments), kwargs=dict(named), task_id=task_id, expires=expires_s, retry=False
-            )
+                task, args=list(arguments), kwargs=dict(named), task_id=task_id, expires=expires_s, retry=False,
+                headers={REQUEST_ID: current_request()},
+            )  # fmt: skip
         except (KombuError, RedisError, OSError) as error:
             raise Unavailable(
                 f"The task queue cannot be reached: {error}.", remedy="Check that Redis runs (REDIS_URL)."

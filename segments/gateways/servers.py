@@ -25,6 +25,7 @@ from segments.domain.segments.column_profile import ColumnProfile
 from segments.errors import NotAuthenticated, NotFound, PinotAdminError, Rejected, Unavailable
 from segments.gateways.answer_budget import AnswerBudget
 from segments.gateways.signed_calls import CallSigner, SentCall, check_answer
+from segments.request_ids import HEADER, current_request
 
 #: Faults of one connection; the server may be fine.
 _BROKEN: Final = (http.client.RemoteDisconnected, http.client.BadStatusLine, ConnectionError, BrokenPipeError)
@@ -269,7 +270,8 @@ class HttpServers:
         if connection.sock is None:
             connection.connect()
         connection.sock.settimeout(max(0.05, deadline - time.monotonic()))
-        connection.request(asked.method, asked.path, asked.body, {"Authorization": asked.call.header, **_CONTENT_TYPE})
+        heads = {"Authorization": asked.call.header, HEADER: current_request(), **_CONTENT_TYPE}
+        connection.request(asked.method, asked.path, asked.body, heads)
         self._await_reply(connection.sock, asked.url, deadline, is_patient)
         connection.sock.settimeout(max(0.05, deadline - time.monotonic()))
         response = connection.getresponse()

@@ -17,8 +17,8 @@ from segments.domain.tables.secret_masks import mask
 from segments.errors import PinotAdminError
 from segments.metrics import upkeep
 from segments.models import AuditEvent
+from segments.request_ids import current_request
 from segments.services.core.context import Actor, Context
-from segments.services.core.request_ids import current_request
 
 #: The most characters of a reason.
 _LONGEST_REASON: Final = 10_000

@@ -9,9 +9,9 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from segments.models import AuditEvent
+from segments.request_ids import current_request, request_of_its_own
 from segments.services.core import audit
 from segments.services.core.context import Actor
-from segments.services.core.request_ids import current_request, request_of_its_own
 from tests.console.test_tables import FRAME
 from tests.factories import make_event, make_finding, make_table
 from tests.services.world import World

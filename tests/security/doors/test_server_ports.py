@@ -275,3 +275,9 @@ def test_a_captured_request_is_refused_when_it_comes_again(url: str) -> None:
         second = client.send(httpx.Request("POST", request.url, headers=request.headers))
     assert first.status_code not in (401, 403)
     assert (second.status_code, second.json()["message"]) == (401, "The request was sent before. Sign each request.")
+
+
+def test_an_answer_names_the_request_that_it_was_given_for(url: str) -> None:
+    given = "0123456789abcdef0123456789abcdef"
+    assert httpx.get(f"{url}/health", headers={"X-Request-Id": given}).headers["X-Request-Id"] == given
+    assert len(httpx.get(f"{url}/health", headers={"X-Request-Id": "a\tb"}).headers["X-Request-Id"]) == 32

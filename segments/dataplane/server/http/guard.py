@@ -23,6 +23,7 @@ from segments.domain.formats.bounded_json import parse_json
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.errors import Forbidden, InvalidInput, NotAuthenticated, PayloadTooLarge, PinotAdminError
 from segments.names import REALTIME
+from segments.request_ids import HEADER, request_of
 
 log = logging.getLogger(__name__)
 
@@ -75,6 +76,12 @@ def guarded(
     """The endpoint behind its checks. Nothing of a body is read before the credentials are right."""
 
     async def answer(request: Request) -> Response:
+        with request_of(request.headers.get(HEADER)) as request_id:
+            response = await answer_one(request)
+        response.headers[HEADER] = request_id
+        return response
+
+    async def answer_one(request: Request) -> Response:
         caller = Caller()
         try:
             caller = await _admit(route, request, authorization, pool)
