@@ -47,7 +47,9 @@ def _measure(folder: Path, segments: int) -> None:
     call_command("migrate", verbosity=0)
     zookeeper = start_zookeeper(folder / "zookeeper")
     try:
-        one, two = (ZooKeeperStore(zookeeper.hosts, name, connect_timeout=30.0) for name in ("one", "two"))
+        one, two = (
+            ZooKeeperStore(zookeeper.hosts, name, session_timeout=40.0, connect_timeout=60.0) for name in ("one", "two")
+        )
         for cluster, store in (("one", one), ("two", two)):
             ensure_cluster(store, cluster)
         _fill(one, segments)
@@ -77,15 +79,11 @@ def _fill(store: object, segments: int) -> None:
     }  # fmt: skip
     names = [f"events_{n:07}" for n in range(segments)]
     for start in range(0, segments, _TOGETHER):
-        store.transaction(  # type: ignore[attr-defined]  # a store
-            [
-                Create(
-                    paths.segment("events_OFFLINE", name),
-                    ZNRecord(name, {**fields, "segment.download.url": f"store:///segments/events/{name}"}),
-                )
-                for name in names[start : start + _TOGETHER]
-            ]
-        )
+        records = [
+            ZNRecord(name, {**fields, "segment.download.url": f"store:///segments/events/{name}"})
+            for name in names[start : start + _TOGETHER]
+        ]
+        store.transaction([Create(paths.segment("events_OFFLINE", r.id), r) for r in records])  # type: ignore[attr-defined]
     servers = {"Server_10.0.0.1_8098": "ONLINE", "Server_10.0.0.2_8098": "ONLINE"}
     store.create(paths.ideal_state("events_OFFLINE"), ZNRecord("events_OFFLINE", maps=dict.fromkeys(names, servers)))  # type: ignore[attr-defined]
     for server in servers:

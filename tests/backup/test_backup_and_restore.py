@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import Group, Permission, User
 
-from segments.errors import InvalidInput, NotFound, PayloadTooLarge, StateConflict
+from segments.errors import InvalidInput, NotFound, OutcomeUnknown, PayloadTooLarge, StateConflict
 from segments.models import AuditEvent, Cluster, Grant, Push, Segment, Snapshot
 from segments.services.backup import backup_file
 from segments.services.backup.backup import make_backup
@@ -254,3 +254,21 @@ def test_two_servers_cannot_become_one_and_an_unknown_one_is_named(world: World,
         world.memory.create(f"{paths.INSTANCES}/Server_b_1", None)
         make_backup(world.ctx, path, ANN, "0.2.0")
         restore(elsewhere(world, tmp_path), path, Wanted(replace=True, servers={"Server_a_1": "Server_b_1"}), ANN)
+
+
+def test_a_lost_answer_is_read_and_not_sent_blindly_again(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, target = made(world, tmp_path), elsewhere(world, tmp_path)
+    transaction, calls = target.store.transaction, [0]
+
+    def loses_the_answer(writes: object) -> None:
+        transaction(writes)
+        calls[0] += 1
+        if calls[0] == 1:
+            raise OutcomeUnknown("The connection was lost.")
+
+    monkeypatch.setattr(target.store, "transaction", loses_the_answer)
+    restore(target, path, Wanted(replace=True), ANN)
+    assert target.store.children(paths.segments(TABLE.typed)) == ["t_0", "t_1"]
+    assert calls[0] == 2

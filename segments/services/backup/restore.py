@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from segments.domain.backup.kept_znodes import is_kept, renamed
 from segments.domain.formats.znrecord import ZNRecord, record_of
-from segments.errors import InvalidInput, StateConflict
+from segments.errors import InvalidInput, OutcomeUnknown, StateConflict
 from segments.models import Cluster, Webhook
 from segments.services.backup import database_rows, stored_files
 from segments.services.backup.backup_file import BackupReader
@@ -28,6 +28,7 @@ from segments.store.records.restore_under_way import begin_restore, end_restore,
 #: Creates in one transaction: as many as stay well below ZooKeeper's limit for a request.
 _MOST: Final = 300
 _BYTES: Final = 400_000
+_TRIES: Final = 5
 #: Records that only a cluster with tables, or with Pinot clusters, has.
 _SIGNS_OF_USE: Final = (paths.TABLE_CONFIGS, paths.SCHEMAS, paths.SEGMENTS, paths.CLUSTERS)
 
@@ -105,8 +106,7 @@ def _write(ctx: Context, backup: BackupReader, wanted: Wanted, actor: Actor, pro
     _clear(ctx)
     done = 0
     for batch in _batches(_creates(backup, cluster, wanted.servers)):
-        present = {c.path for c, v in zip(batch, ctx.store.get_many([c.path for c in batch]), strict=True) if v}
-        ctx.store.transaction([create for create in batch if create.path not in present])
+        _create(ctx, batch)
         done += len(batch)
         progress(f"ZooKeeper: {done:,} of {backup.counts['znode']:,}")
     progress(f"Database: {backup.counts['row']:,} rows")
@@ -116,6 +116,20 @@ def _write(ctx: Context, backup: BackupReader, wanted: Wanted, actor: Actor, pro
         from_cluster=cluster[0], servers=dict(wanted.servers),
     )  # fmt: skip
     end_restore(ctx.store)
+
+
+def _create(ctx: Context, batch: list[Create]) -> None:
+    """All of them; those that are there already stay (rule `unknown-outcomes-are-read`). OutcomeUnknown when
+    ZooKeeper's answers are lost again and again.
+    """
+    for tries_left in reversed(range(_TRIES)):
+        found = ctx.store.get_many([create.path for create in batch])
+        try:
+            ctx.store.transaction([create for create, node in zip(batch, found, strict=True) if node is None])
+            return
+        except OutcomeUnknown:
+            if not tries_left:
+                raise
 
 
 def _clear(ctx: Context) -> None:
