@@ -1,4 +1,4 @@
-"""/api/v1/queries: queries that this web process answers now, and cancelling one."""
+"""/api/v1/queries: queries that run now in any web process, and cancelling one."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from segments.api.base import ApiView, bool_param
+from segments.api.clusters.cluster_calls import ClusterUser
 from segments.errors import InvalidInput
-from segments.services.queries.running import RunningQuery, running_queries
+from segments.services.queries.elsewhere import Found, all_running, cancel, of_this_process
+from segments.services.queries.running import running_queries
 
 
 class RunningQueriesView(ApiView):
@@ -18,6 +20,7 @@ class RunningQueriesView(ApiView):
     answers = {"GET": {200: "object"}}
     rights = {"GET": "query"}
     reading = "filtered"
+    for_cluster = frozenset(("GET",))
     parameters = {"GET": ("all",)}
 
     def get(self, request: Request) -> Response:
@@ -25,8 +28,10 @@ class RunningQueriesView(ApiView):
         owner's.
         """
         kept = running_queries()
-        found = kept.visible(request.user, self.ctx.cluster, of_all=bool_param(request, "all"))
-        return Response({"queries": [_json(query, kept.seconds(query)) for query in found]})
+        if isinstance(request.user, ClusterUser):  # another web process, which decides who may see them
+            return Response({"queries": [_json(query) for query in of_this_process(kept, self.ctx.cluster)]})
+        found = all_running(self.ctx, kept, request.user, of_all=bool_param(request, "all"))
+        return Response({"queries": [_json(query) for query in found]})
 
 
 class OneRunningQuery(ApiView):
@@ -35,6 +40,7 @@ class OneRunningQuery(ApiView):
     answers = {"DELETE": {200: "object"}}
     rights = {"DELETE": "query"}
     reading = "filtered"
+    for_cluster = frozenset(("DELETE",))
     parameters = {"DELETE": ("reason",)}
 
     def delete(self, request: Request, query: str) -> Response:
@@ -46,15 +52,18 @@ class OneRunningQuery(ApiView):
                 f"Brokers of cluster '{self.ctx.cluster}' answer its queries; they are not cancelled from here.",
                 remedy="Give such a query the option timeoutMs.",
             )
-        found = running_queries().cancel(self.ctx, request.user, self.actor, query)
-        return Response({"status": "The query is being ended.", "cancelled": [q.id for q in found]})
+        if isinstance(request.user, ClusterUser):
+            ended = [query] if running_queries().end(self.ctx.cluster, query) else []
+        else:
+            ended = cancel(self.ctx, running_queries(), request.user, self.actor, query)
+        return Response({"status": "The query is being ended.", "cancelled": ended})
 
 
-def _json(query: RunningQuery, seconds: float) -> dict[str, Any]:
+def _json(query: Found) -> dict[str, Any]:
     return {
         "id": query.id,
         "clientQueryId": query.client_id or None,
         "owner": query.owner,
         "sql": query.sql,
-        "runningMs": round(seconds * 1000),
+        "runningMs": query.running_ms,
     }

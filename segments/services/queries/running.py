@@ -64,10 +64,21 @@ class RunningQueries:
 
     def visible(self, user: Any, cluster: str, *, of_all: bool = False) -> list[RunningQuery]:
         """One's own on this cluster, oldest first; ``of_all``: everybody's, for administrators of the installation."""
-        with self._lock:
-            found = [q for q in self._running.values() if q.cluster == cluster]
+        found = self.all_of(cluster)
         is_all = of_all and has_right_everywhere(user, "administer")
         return [q for q in found if is_all or q.owner == person_name(user)]
+
+    def all_of(self, cluster: str) -> list[RunningQuery]:
+        """Everybody's on this cluster, oldest first."""
+        with self._lock:
+            return [q for q in self._running.values() if q.cluster == cluster]
+
+    def end(self, cluster: str, query_id: str) -> bool:
+        """Stop the query of this id, whose owner another process has asked about; False when there is none."""
+        found = [q for q in self.all_of(cluster) if q.id == query_id]
+        for query in found:
+            query.stop.set()
+        return bool(found)
 
     def seconds(self, query: RunningQuery) -> float:
         """For how long it has run."""
@@ -82,7 +93,7 @@ class RunningQueries:
         found = [q for q in candidates if q.id == name or (q.client_id == name and q.owner == own)]
         if not found:
             raise NotFound(
-                "You have no running query of this id in this web process.",
+                "You have no running query of this id.",
                 remedy="It may have ended; GET /api/v1/queries lists those that run.",
             )
         for query in found:

@@ -45,6 +45,8 @@ FOR_CLUSTER = {
     ("OneSegment", "GET"),
     ("SetAside", "POST"),
     ("UploadReingested", "POST"),
+    ("RunningQueriesView", "GET"),
+    ("OneRunningQuery", "DELETE"),
 }
 
 

@@ -10,7 +10,7 @@ from segments.clusters.embedded.connected_engine import connected
 from segments.errors import PinotAdminError, Unavailable
 from segments.services.core.context import Context
 from segments.services.engine.instances import ANSWER_S, Answers
-from segments.store.records.instances import instance_configs, live_instances
+from segments.store.records.instances import BROKER_PREFIX, InstanceConfig, instance_configs, live_instances, web_url
 
 
 def ask_server(ctx: Context, server: str, method: str, path: str, timeout_s: float) -> Any:
@@ -37,7 +37,7 @@ def ask_servers(
 
     def ask(server: str) -> Any:
         try:
-            return gateway.ask(configs[server].admin_url, method, path, timeout_s)
+            return gateway.ask(_address(configs[server]), method, path, timeout_s)
         except PinotAdminError as error:
             return error
 
@@ -48,3 +48,8 @@ def ask_servers(
     good = {s: a for s, a in answers.items() if not isinstance(a, PinotAdminError) and is_readable(a)}
     odd = tuple(s for s, a in answers.items() if not isinstance(a, PinotAdminError) and s not in good)
     return Answers(good, tuple(s for s in servers if s not in good and s not in odd), odd)
+
+
+def _address(config: InstanceConfig) -> str:
+    """Where an instance answers our calls: a web process, which is a broker of the cluster, at its only port."""
+    return web_url(config) if config.instance.startswith(BROKER_PREFIX) else config.admin_url

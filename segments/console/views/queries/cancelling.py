@@ -12,6 +12,7 @@ from segments.console.access import actor_of, page
 from segments.console.cluster_address import cluster_of
 from segments.console.forms import QueryForm
 from segments.errors import NotFound
+from segments.services.queries import elsewhere
 from segments.services.queries.running import running_queries
 
 
@@ -24,5 +25,5 @@ def cancel(request: HttpRequest) -> HttpResponse:
     if name := form.cleaned_data.get("query"):
         ctx = wiring.context(cluster_of(request))
         with suppress(NotFound):  # then its answer is on its way
-            running_queries().cancel(ctx, request.user, actor_of(request), name)
+            elsewhere.cancel(ctx, running_queries(), request.user, actor_of(request), name)
     return HttpResponse(status=204)
