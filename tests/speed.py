@@ -22,6 +22,7 @@ LONG_FILES = (
     "tests/integration/test_conformance.py",
     "tests/integration/test_push.py",
     "tests/integration/test_frozen_processes.py",
+    "tests/integration/test_web_processes.py",
     "tests/integration/test_consistent_reads.py",
     "tests/integration/test_life.py",
     "tests/integration/two_hosts/test_two_hosts.py",

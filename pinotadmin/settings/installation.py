@@ -39,6 +39,9 @@ TRUSTED_PROXIES = given.value(
     "proxies whose X-Forwarded headers are believed, with commas between",
     as_networks,
 )
+WEB_PROCESSES = given.value(
+    "PINOTADMIN_WEB_PROCESSES", "1", "web processes of `up` behind the one port", number_from(1, 16)
+)
 SILENCE_S = given.value(
     "PINOTADMIN_SILENCE_S", "15", "seconds of silence after which `up` restarts a process", as_seconds
 )

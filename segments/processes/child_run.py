@@ -29,6 +29,8 @@ class Command:
     folder: Path
     #: What its files lack of rights for others (-1: as the supervisor's own).
     umask: int = -1
+    #: Descriptors that it gets besides.
+    descriptors: tuple[int, ...] = ()
 
 
 class Life:
@@ -53,6 +55,7 @@ class Life:
                 env={**os.environ, **command.environment, MARKER: marker},
                 start_new_session=True,
                 umask=command.umask,
+                pass_fds=command.descriptors,
             )
         except OSError:
             os.close(self._reader)

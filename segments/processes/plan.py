@@ -68,13 +68,21 @@ class Planner:
     """Builds the plan of one cluster from what was chosen before: options, ports, credentials and the Java."""
 
     def __init__(
-        self, options: Options, ports: Ports, credentials: Credentials, java: Java, environ: Mapping[str, str]
+        self,
+        options: Options,
+        ports: Ports,
+        credentials: Credentials,
+        java: Java,
+        environ: Mapping[str, str],
+        shared: int | None = None,
     ) -> None:
+        """``shared``: the descriptor of the socket at which several web processes listen; None: there is one."""
         self._data_dir = options.data_dir
         self._options = options
         self._ports = ports
         self._credentials = credentials
         self._java = java
+        self._shared = shared
         self._given = {name: environ[name] for name in EXTERNAL if environ.get(name)} | {**options.storage}
         self._zookeeper_auth = environ.get("ZOOKEEPER_AUTH", "")
         self._cluster = environ.get("PINOTADMIN_CLUSTER") or "pinotadmin"
@@ -86,8 +94,12 @@ class Planner:
         """The children in order of start; the order of stop is its reverse."""
         specs = [*self._embedded_parts(), self._setup(), *self._restore()]
         specs += [self._server(index) for index in range(len(self._ports.servers))]
-        specs += [self._web(), self._mirror(), *(self._worker(pool) for pool in POOLS), self._beat()]
-        demo = self._manage("demo", "demo", once=True) if self._options.demo else None
+        specs += [*self._webs(), self._mirror(), *(self._worker(pool) for pool in POOLS), self._beat()]
+        demo = (
+            self._manage("demo", "demo", once=True, environment={"PINOTADMIN_PORT": str(self._ports.web)})
+            if self._options.demo
+            else None
+        )
         there = {spec.name for spec in specs}
         specs = [replace(spec, after=tuple(name for name in spec.after if name in there)) for spec in specs]
         return Plan(tuple(specs), self._endpoints(), demo)
@@ -106,7 +118,8 @@ class Planner:
             "PINOTADMIN_CLUSTER": self._cluster,
             "PINOTADMIN_HOST": self._host,
             "PINOTADMIN_BIND_HOST": self._options.host or "0.0.0.0",  # noqa: S104 - what no address means
-            "PINOTADMIN_PORT": str(self._ports.web),
+            # Where each web process has a port of its own, the others of the cluster use that of the first.
+            "PINOTADMIN_PORT": str(self._ports.own_web[0] if self._ports.own_web else self._ports.web),
             "PINOTADMIN_SECRET_KEY": self._credentials.secret_key,
             "PINOTADMIN_CLUSTER_SECRET": self._credentials.cluster_secret,
             "PINOTADMIN_INPUT_ROOTS": os.pathsep.join(str(root) for root in roots),
@@ -129,7 +142,9 @@ class Planner:
         assert isinstance(extra, dict)
         umask = more.pop("umask", -1)
         assert isinstance(umask, int)
-        command = Command(tuple(arguments), {**self._environment, **extra}, PROJECT, umask)
+        descriptors = more.pop("descriptors", ())
+        assert isinstance(descriptors, tuple)
+        command = Command(tuple(arguments), {**self._environment, **extra}, PROJECT, umask, descriptors)
         return ChildSpec(name, command, timing=self._timing, **more)  # type: ignore[arg-type]  # fields passed through
 
     def _manage(self, name: str, *arguments: str, **more: object) -> ChildSpec:
@@ -177,13 +192,20 @@ class Planner:
             aliases=(self._instance(index),),
         )
 
-    def _web(self) -> ChildSpec:
+    def _webs(self) -> list[ChildSpec]:
+        if self._shared is None:
+            return [self._web("web", self._ports.web)]
+        names = ["web", *(f"web-{number}" for number in range(2, len(self._ports.own_web) + 1))]
+        return [self._web(name, port) for name, port in zip(names, self._ports.own_web, strict=True)]
+
+    def _web(self, name: str, port: int) -> ChildSpec:
         return self._child(
-            "web",
-            *web_command(self._options.host, self._ports.web, self._options.trusted_proxies),
-            environment=self._counting(),
-            probe=http_probe(self._host, self._ports.web, "/health/readiness"),
-            alive=http_probe(self._host, self._ports.web, "/health/liveness", any_status=True),
+            name,
+            *web_command(self._options.host, port, self._options.trusted_proxies, self._shared),
+            environment={**self._counting(), "PINOTADMIN_PORT": str(port)},
+            descriptors=() if self._shared is None else (self._shared,),
+            probe=http_probe(self._host, port, "/health/readiness"),
+            alive=http_probe(self._host, port, "/health/liveness", any_status=True),
             after=(*_PARTS, "redis"),
         )
 

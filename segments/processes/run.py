@@ -19,6 +19,7 @@ from segments.processes.machine.ports import Wanted, choose_ports
 from segments.processes.machine.private_folder import make_private
 from segments.processes.plan import METRICS_FOLDER, Options, Plan, Planner
 from segments.processes.roles.joining import check_secrets_to_join
+from segments.processes.roles.shared_port import open_shared
 from segments.processes.supervisor import Callbacks, Supervisor
 
 #: Seconds that the guardian of a killed run may take to end what that run left.
@@ -27,11 +28,12 @@ _GUARDIAN_WAIT_S = 40.0
 
 @dataclass(frozen=True)
 class Request:
-    """What the person typed; ``port`` None: the remembered one or 9000."""
+    """What the person typed; ``port`` None: the remembered one or 9000. ``web_processes`` share it."""
 
     options: Options
     port: int | None
     servers: int
+    web_processes: int = 1
 
 
 def run_cluster(request: Request, environ: Mapping[str, str]) -> int:
@@ -64,9 +66,12 @@ def _run(request: Request, environ: Mapping[str, str], began: float) -> int:
         host=options.host,
         zookeeper=not environ.get("ZOOKEEPER_URL"),
         redis=not environ.get("REDIS_URL"),
+        web_processes=request.web_processes,
     )
     ports = choose_ports(options.data_dir / "ports.json", wanted)
-    plan = Planner(options, ports, credentials, find_java(environ), environ).plan()
+    shared = open_shared(options.host, ports.web) if ports.own_web else None
+    descriptor = shared.fileno() if shared is not None else None
+    plan = Planner(options, ports, credentials, find_java(environ), environ, descriptor).plan()
     terminal = Terminal()
     terminal.line("up", f"starting {len(plan.specs)} processes; data in {options.data_dir}")
 
@@ -79,6 +84,8 @@ def _run(request: Request, environ: Mapping[str, str], began: float) -> int:
         return asyncio.run(Supervisor(options.data_dir, plan.specs, endpoints, terminal, Callbacks(healthy)).run())
     finally:
         terminal.close()
+        if shared is not None:
+            shared.close()
 
 
 def format_banner(plan: Plan, credentials: Credentials, folder: Path, seconds: float) -> str:

@@ -28,9 +28,10 @@ class RunningQueriesView(ApiView):
         owner's.
         """
         kept = running_queries()
-        if isinstance(request.user, ClusterUser):  # another web process, which decides who may see them
+        user: Any = request.user
+        if isinstance(user, ClusterUser):  # another web process, which decides who may see them
             return Response({"queries": [_json(query) for query in of_this_process(kept, self.ctx.cluster)]})
-        found = all_running(self.ctx, kept, request.user, of_all=bool_param(request, "all"))
+        found = all_running(self.ctx, kept, user, of_all=bool_param(request, "all"))
         return Response({"queries": [_json(query) for query in found]})
 
 
@@ -52,10 +53,11 @@ class OneRunningQuery(ApiView):
                 f"Brokers of cluster '{self.ctx.cluster}' answer its queries; they are not cancelled from here.",
                 remedy="Give such a query the option timeoutMs.",
             )
-        if isinstance(request.user, ClusterUser):
+        user: Any = request.user
+        if isinstance(user, ClusterUser):
             ended = [query] if running_queries().end(self.ctx.cluster, query) else []
         else:
-            ended = cancel(self.ctx, running_queries(), request.user, self.actor, query)
+            ended = cancel(self.ctx, running_queries(), user, self.actor, query)
         return Response({"status": "The query is being ended.", "cancelled": ended})
 
 

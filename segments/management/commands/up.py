@@ -62,6 +62,13 @@ def _server_count(text: str) -> int:
     return count
 
 
+def _web_count(text: str) -> int:
+    count = int(text)
+    if not 1 <= count <= 16:
+        raise ValueError(text)
+    return count
+
+
 def _port(text: str) -> int:
     port = int(text)
     if not 0 <= port <= 65_535:
@@ -110,6 +117,12 @@ class Command(BaseCommand):
         parser.add_argument(
             "--servers", type=_server_count, default=2, help="number of embedded servers (default: %(default)s)"
         )
+        parser.add_argument(
+            "--web-processes",
+            type=_web_count,
+            default=settings.WEB_PROCESSES,
+            help="web processes behind the one port (default: PINOTADMIN_WEB_PROCESSES, else 1)",
+        )
         parser.add_argument("--demo", action="store_true", help="fill the cluster with the demo once it is healthy")
         parser.add_argument(
             "--input-root", action="append", default=[], metavar="DIR",
@@ -145,7 +158,8 @@ class Command(BaseCommand):
                 trusted_proxies=settings.TRUSTED_PROXIES, silence_s=settings.SILENCE_S,
                 **_restored(options["restore"], options["servers"]),
             )  # fmt: skip
-            status = run_cluster(Request(chosen, _given_port(options["port"]), options["servers"]), os.environ)
+            port = _given_port(options["port"])
+            status = run_cluster(Request(chosen, port, options["servers"], options["web_processes"]), os.environ)
         except PinotAdminError as error:
             raise CommandError(str(error)) from error
         sys.exit(status)

@@ -33,23 +33,27 @@ class ServerPorts:
 
 @dataclass(frozen=True)
 class Ports:
-    """Every port of a cluster."""
+    """Every port of a cluster. ``own_web``: of each web process where several share ``web``; else none."""
 
     web: int
     zookeeper: int
     redis: int
     servers: tuple[ServerPorts, ...]
+    own_web: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the person requested: ``web`` None means the remembered port or 9000, 0 a free one."""
+    """What the person requested: ``web`` None means the remembered port or 9000, 0 a free one. ``web_processes`` share
+    it.
+    """
 
     web: int | None
     servers: int
     host: str = _LOOPBACK
     zookeeper: bool = True
     redis: bool = True
+    web_processes: int = 1
 
 
 def is_free(host: str, port: int) -> bool:
@@ -85,7 +89,7 @@ class PortChooser:
                 return self._mark(remembered)
             if fixed:
                 raise busy(what, remembered)
-        if self._preferred and remembered is None and self._usable(preferred):
+        if self._preferred and preferred and remembered is None and self._usable(preferred):
             return self._mark(preferred)
         return self._mark(self.any_port())
 
@@ -128,6 +132,7 @@ def choose_ports(path: Path, wanted: Wanted, *, free: Callable[[str, int], bool]
     zookeeper = _part(chooser, known.get("zookeeper"), ZOOKEEPER_PORT, wanted.zookeeper, fixed=False)
     redis = _part(chooser, known.get("redis"), REDIS_PORT, wanted.redis, fixed=True)
     servers = tuple(_server_ports(chooser, remembered, index) for index in range(wanted.servers))
+    own_web = _own_web(chooser, known.get("own_web", []), wanted.web_processes)
     record: dict[str, Any] = {
         **known,
         "web": web,
@@ -135,8 +140,17 @@ def choose_ports(path: Path, wanted: Wanted, *, free: Callable[[str, int], bool]
     }
     record |= {"zookeeper": zookeeper} if wanted.zookeeper else {}
     record |= {"redis": redis} if wanted.redis else {}
+    record |= {"own_web": list(own_web)} if own_web else {}
     write_private_json(path, record)
-    return Ports(web, zookeeper, redis, servers)
+    return Ports(web, zookeeper, redis, servers, own_web)
+
+
+def _own_web(chooser: PortChooser, remembered: list[int], count: int) -> tuple[int, ...]:
+    """They are part of the names under which web processes register, so they are kept where they can be."""
+    if count == 1:
+        return ()
+    known = [*remembered, *[None] * count][:count]
+    return tuple(chooser.take(port, 0, what="Port of a web process", fixed=False) for port in known)
 
 
 def _part(chooser: PortChooser, remembered: int | None, preferred: int, needed: bool, *, fixed: bool) -> int:

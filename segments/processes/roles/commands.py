@@ -15,10 +15,15 @@ PROJECT: Final = Path(__file__).resolve().parents[3]
 POOLS_OF: Final[dict[str, tuple[Pool, ...]]] = {"worker": (PUSHES,), "upkeep": (REPAIRS, PASSES, VALIDATION)}
 
 
-def web_command(bind_host: str, port: int, trusted_proxies: Sequence[str]) -> tuple[str, ...]:
-    """The web process. ``trusted_proxies``: whose word on who asks is taken."""
+def web_command(
+    bind_host: str, port: int, trusted_proxies: Sequence[str], shared: int | None = None
+) -> tuple[str, ...]:
+    """The web process. ``trusted_proxies``: whose word on who asks is taken; ``shared``: the descriptor of a socket at
+    which it listens besides, with others.
+    """
+    module = ("uvicorn",) if shared is None else ("segments.processes.roles.shared_port", str(shared))
     return (
-        *(sys.executable, "-m", "uvicorn", "pinotadmin.asgi:application"),
+        *(sys.executable, "-m", *module, "pinotadmin.asgi:application"),
         *("--host", bind_host, "--port", str(port), "--log-level", "warning", "--no-access-log"),
         *_proxy_options(trusted_proxies),
         *("--http", "segments.gateways.http_connections:BoundedHttp"),

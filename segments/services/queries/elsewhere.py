@@ -5,7 +5,7 @@ A process hands its own to the others (they prove who they are), and who asks de
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
@@ -80,7 +80,7 @@ def _elsewhere(ctx: Context) -> Iterable[Found]:
     return [_parsed(web, body) for web, answer in by_web.items() for body in answer["queries"]]
 
 
-def _others(ctx: Context) -> Sequence[str]:
+def _others(ctx: Context) -> list[str]:
     if not ctx.engine.offers.own_processes:
         return []  # a Pinot's brokers answer its queries
     configs, live = instance_configs(ctx.store), live_instances(ctx.store)
