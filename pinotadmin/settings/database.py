@@ -76,7 +76,7 @@ def _postgresql(parts: SplitResult) -> dict[str, object]:
     except ValueError as error:
         raise WrongText(f"an address with a port from 0 to 65535 ({error})") from error
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "pinotadmin.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),

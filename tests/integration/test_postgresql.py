@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,6 +84,26 @@ def test_a_killed_database_costs_no_query_and_nothing_is_a_500(running: OnPostgr
     running.installation.wait_healthy()
     client.create("after")
     poll(lambda: ("PostgreSQL", "after_OFFLINE") in mirrored(running), 40, "the mirror that follows again")
+
+
+def test_a_frozen_database_costs_no_query_and_nothing_waits_for_it(running: OnPostgreSQL) -> None:
+    client, count = running.client, "select count(*) from sales"
+    assert client.sql(count) == [[10]]
+    running.database.freeze()
+    try:
+        began = time.monotonic()
+        first = running.asked("GET", "/api/v1/audit")
+        assert (first.status_code, first.headers["Retry-After"]) == (503, "5")
+        assert time.monotonic() - began < 15.0
+        began = time.monotonic()
+        for _ in range(10):
+            assert client.sql(count) == [[10]]
+            assert running.asked("GET", "/api/v1/audit").status_code == 503
+        assert time.monotonic() - began < 10.0  # nobody else waits
+    finally:
+        running.database.thaw()
+    poll(lambda: running.asked("GET", "/api/v1/audit").status_code == 200, 20, "answers with the database")
+    running.installation.wait_healthy()
 
 
 def test_texts_with_nul_are_refused_wherever_they_come_in(running: OnPostgreSQL) -> None:

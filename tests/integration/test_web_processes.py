@@ -1,4 +1,4 @@
-"""Several web processes behind one port: one that is killed or frozen costs no query but those that it was answering."""
+"""Several web processes behind one port: one that is killed or frozen costs no query but those it was answering."""
 
 from __future__ import annotations
 

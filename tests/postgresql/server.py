@@ -75,13 +75,19 @@ class PostgreSQL:
 
     def freeze(self) -> None:
         """Connections stay, and nothing answers."""
-        assert self.process is not None
-        os.killpg(self.process.pid, signal.SIGSTOP)
+        self._to_all(signal.SIGSTOP)
 
     def thaw(self) -> None:
         """It goes on."""
+        self._to_all(signal.SIGCONT)
+
+    def _to_all(self, number: int) -> None:
+        """Each of its children leads a session of its own."""
         assert self.process is not None
-        os.killpg(self.process.pid, signal.SIGCONT)
+        pid = self.process.pid
+        os.kill(pid, number)
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            os.kill(int(child), number)
 
     def remove(self) -> None:
         """End it and delete its data."""

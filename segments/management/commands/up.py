@@ -95,6 +95,27 @@ def _restored(path: Path | None, servers: int) -> dict[str, Any]:
     return {"restore": path.absolute(), "restored_servers": known}
 
 
+def _add_storage(parser: CommandParser) -> None:
+    """Where segments are kept, and how servers get them there."""
+    parser.add_argument(
+        "--deep-store", default="", metavar="URL", help="where segments are kept; 'none': on servers only"
+    )
+    parser.add_argument(
+        "--segment-store",
+        default="",
+        metavar="URL",
+        help="where servers reach the deep store, when by another address; 'none': they upload through the web process",
+    )
+    parser.add_argument(
+        "--upload-timeout", default="", metavar="SECONDS", help="that a commit waits for an upload (default: 300)"
+    )
+    parser.add_argument(
+        "--upload-to-controller",
+        action="store_true",
+        help="servers upload what they commit through the web process",
+    )
+
+
 class Command(BaseCommand):
     """Start ZooKeeper, Redis, the servers, web, mirror, worker and beat, and keep them running until Ctrl-C."""
 
@@ -128,24 +149,7 @@ class Command(BaseCommand):
             "--input-root", action="append", default=[], metavar="DIR",
             help="folder or address (s3://bucket/a) that pushes may read, besides PINOTADMIN_INPUT_ROOTS; repeat",
         )  # fmt: skip
-        parser.add_argument(
-            "--deep-store", default="", metavar="URL", help="where segments are kept; 'none': on servers only"
-        )
-        parser.add_argument(
-            "--segment-store",
-            default="",
-            metavar="URL",
-            help="where servers reach the deep store, when by another address; 'none': they upload through the web "
-            "process",
-        )
-        parser.add_argument(
-            "--upload-timeout", default="", metavar="SECONDS", help="that a commit waits for an upload (default: 300)"
-        )
-        parser.add_argument(
-            "--upload-to-controller",
-            action="store_true",
-            help="servers upload what they commit through the web process",
-        )
+        _add_storage(parser)
         parser.add_argument("--restore", type=Path, metavar="FILE", help="a backup that this installation begins with")
 
     def handle(self, *args: Any, **options: Any) -> None:
