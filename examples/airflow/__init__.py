@@ -1,0 +1,1 @@
+"""pinotadmin in Airflow: see README.md."""

@@ -1,0 +1,1 @@
+"""The example for Airflow, with the real package."""
