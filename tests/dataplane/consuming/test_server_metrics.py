@@ -12,6 +12,7 @@ import pytest
 from segments.dataplane.server.consuming.decisions import State
 from segments.dataplane.server.held.downloads import Downloads
 from segments.dataplane.server.segment_lives import SegmentLives
+from segments.gateways.deep_store.deepstore import DeepStore
 from segments.metrics.catalog import METRICS
 from segments.metrics.exposition import RecordedValues, render
 from segments.metrics.metric_kinds import SERVER
@@ -83,6 +84,26 @@ def test_no_line_comes_twice_and_every_name_has_our_prefix_or_is_of_the_process(
     found = set(re.findall(r"^# TYPE (pinotadmin_\w+)", text, re.MULTILINE))
     assert found == {metric.full_name for metric in METRICS if SERVER in metric.shown_by}
     assert all(re.match(r"(pinotadmin|python|process)_[a-z_]+", line) for line in lines)
+
+
+def test_the_life_of_a_segment_says_why_its_upload_failed(
+    live: ConsumingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(DeepStore, "put", full)
+    live.create_realtime(rows=20)
+    live.start_server()
+    live.send(20)
+
+    def problems() -> set[str]:
+        url = f"{live.servers[1].admin_url}/tables/{RT}/partitions/0/segmentLives"
+        lives = httpx.get(url, auth=Signed(SECRET)).json()
+        steps = [step for one in lives for step in one["steps"] if step["kind"] == "upload"]
+        return {step["problem"] for step in steps}
+
+    poll(lambda: problems() == {"No space left on device"}, what="the cause")
 
 
 def test_the_life_of_a_segment_says_when_it_was_consumed_built_uploaded_and_committed(live: ConsumingWorld) -> None:

@@ -13,7 +13,8 @@ from segments.console.presenters.partition.chart import Chart, Sample, chart
 from segments.models import Finding, LagSample, Segment, Table
 from segments.services.realtime.segment_lives import Life
 
-#: Hours that can be chosen; the first is shown unless another is asked for.
+#: Hours that can be chosen; the first is shown unless another is asked for, the second of a partition with no older
+#: samples.
 HOURS: Final = (6, 1, 24)
 #: Segments and failures that are shown.
 SEGMENTS: Final = 15
@@ -43,6 +44,15 @@ class Committer:
 def last_segments(table: Table, partition: int) -> list[Segment]:
     """Newest first."""
     return list(Segment.objects.filter(table=table, partition=partition).order_by("-sequence")[:SEGMENTS])
+
+
+def usual_hours(table: Table, partition: int, now: datetime) -> int:
+    """How many are shown unless somebody asks for others: as few as have all samples."""
+    usual, short, _ = HOURS
+    is_young = not LagSample.objects.filter(
+        table=table, partition=partition, at__lt=now - timedelta(hours=short)
+    ).exists()
+    return short if is_young else usual
 
 
 def charts(table: Table, partition: int, now: datetime, hours: int) -> list[Chart]:

@@ -21,6 +21,7 @@ from segments.console.presenters.partition.page import (
     failures,
     findings,
     last_segments,
+    usual_hours,
 )
 from segments.console.views.realtime.realtime_table import realtime
 from segments.console.views.tables.tables import head
@@ -42,9 +43,9 @@ def partition(request: HttpRequest, typed: str, partition: int) -> HttpResponse:
     """Refreshes itself; says so of a partition that has no segment."""
     table, name = realtime(request, typed)
     segments = last_segments(table, partition)
-    hours = _hours(request)
     live, problems = _live(table, name, partition)
     now = timezone.now()
+    hours = _hours(request) or usual_hours(table, partition, now)
     context = {
         "table": table,
         "partition": partition,
@@ -67,9 +68,9 @@ def partition(request: HttpRequest, typed: str, partition: int) -> HttpResponse:
     return render(request, "console/table_partition.html", {**head(request, table, "consumption"), **context})
 
 
-def _hours(request: HttpRequest) -> int:
+def _hours(request: HttpRequest) -> int | None:
     text = request.GET.get("hours", "")
-    return int(text) if text in {str(hours) for hours in HOURS} else HOURS[0]
+    return int(text) if text in {str(hours) for hours in HOURS} else None
 
 
 def _live(table: Table, name: TableName, partition: int) -> tuple[dict[str, Any], list[str]]:

@@ -25,6 +25,7 @@ from segments.gateways.controller_protocol import Controller, Report
 from segments.gateways.deep_store.deepstore import DeepStore, encode
 from segments.metrics import servers
 from segments.names import REALTIME, TableName
+from segments.secret_texts import mask_text
 from segments.segmentfile import write_tar
 
 log = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ class Build:
 @dataclass(eq=False)
 class _Upload:
     """``began``: of ``time.monotonic``; ``is_late``: nobody waits for it; ``is_unwanted``: what it
-    brings is removed.
+    brings is removed; ``problem``: why it failed.
     """
 
     began: float
@@ -59,6 +60,7 @@ class _Upload:
     location: str | None = None
     is_late: bool = False
     is_unwanted: bool = False
+    problem: str = "The controller did not take it."
 
 
 class Uploader:
@@ -161,7 +163,7 @@ class Uploader:
                 log.log(
                     level, "Segment %s could not be uploaded: %s", build.segment, error, exc_info=level == logging.ERROR
                 )
-                location = None
+                location, upload.problem = None, mask_text(str(error) or type(error).__name__)
             self._end(build, upload, location, kept)
 
         with self._lock:
@@ -203,7 +205,7 @@ class Uploader:
         if is_done:
             servers.SEGMENT_UPLOAD_SECONDS.observe(took_s, table)
         if self._lives is not None:
-            self._lives.took(table, build.segment, UPLOAD, took_s, "" if is_done else "The upload failed.")
+            self._lives.took(table, build.segment, UPLOAD, took_s, "" if is_done else upload.problem)
 
     def _location(self, build: Build, upload: _Upload, wait_s: float) -> str | None:
         if not upload.ended.wait(wait_s):
