@@ -52,8 +52,10 @@ class HttpReingestedUploads:
         problem = Unavailable("This server knows no address of a web process.")
         for url in self._webs.urls():
             try:
-                return self._post(f"{url}/segments/reingested", raw_table, segment, location, metadata)
+                self._post(f"{url}/segments/reingested", raw_table, segment, location, metadata)
+                return self._webs.answered(url)
             except Rejected:
+                self._webs.answered(url)
                 raise
             except (httpx.HTTPError, OSError, PinotAdminError) as error:
                 self._webs.failed(url)

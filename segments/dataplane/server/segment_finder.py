@@ -58,7 +58,7 @@ class SegmentFinder:
             found = self._find(request)
             behind = () if found.missing else _behind(found, request)
             if not behind or time.monotonic() >= until:
-                return replace(found, behind=behind)
+                return replace(found, behind=behind) if behind else found
             time.sleep(_POLL_S)
 
     def _find(self, request: QueryRequest) -> Found:

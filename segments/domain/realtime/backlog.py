@@ -99,7 +99,7 @@ def findings(table: str, unread: Sequence[Unread], now_ms: int) -> list[Found]:
 def _finding(table: str, unread: Unread, now_ms: int) -> Found | None:
     partition, waiting = unread.partition, "" if unread.messages is None else f" {unread.messages:,} wait."
     if unread.lost != 0:
-        count = "Messages" if unread.lost is None else f"{counted(unread.lost, 'message')}"
+        count = "Messages" if unread.lost is None else counted(unread.lost, "message")
         text = f"{count} of partition {partition} left the stream of {table} before they were read.{waiting}"
         remedy = "Resume consumption, or have the stream keep messages longer; more are lost every moment."
         return Found(LOST, str(partition), "error", f"{text} {remedy}")
