@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 SEGMENTS = 100_000
-_TOGETHER = 300
+_TOGETHER = 100
 
 
 def main(segments: int) -> None:

@@ -25,9 +25,10 @@ from segments.store.base import Create
 from segments.store.records.instances import live_instances
 from segments.store.records.restore_under_way import begin_restore, end_restore, is_restore_under_way
 
-#: Creates in one transaction: as many as stay well below ZooKeeper's limit for a request.
-_MOST: Final = 300
-_BYTES: Final = 400_000
+#: Creates in one transaction, and about their bytes: ZooKeeper keeps its last 500 transactions in memory, and the
+#: embedded one has little.
+_MOST: Final = 100
+_BYTES: Final = 60_000
 _TRIES: Final = 5
 #: Records that only a cluster with tables, or with Pinot clusters, has.
 _SIGNS_OF_USE: Final = (paths.TABLE_CONFIGS, paths.SCHEMAS, paths.SEGMENTS, paths.CLUSTERS)
