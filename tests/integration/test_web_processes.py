@@ -52,9 +52,18 @@ def asked(installation: Installation) -> Iterator[tuple[list[float], list[str]]]
         thread.join()
 
 
-def test_a_web_process_that_is_killed_or_frozen_is_not_missed(tmp_path: Path) -> None:
-    settings = {"PINOTADMIN_SILENCE_S": "8"}
-    installation = Installation(tmp_path / "data", "--web-processes", "2", settings=settings).start()
+@pytest.fixture
+def installation(tmp_path: Path) -> Iterator[Installation]:
+    """With two web processes; ended whatever becomes of the test."""
+    made = Installation(tmp_path / "data", "--web-processes", "2", settings={"PINOTADMIN_SILENCE_S": "8"})
+    try:
+        yield made.start()
+    finally:
+        if made.process is not None and made.process.poll() is None:
+            made.stop()
+
+
+def test_a_web_process_that_is_killed_or_frozen_is_not_missed(installation: Installation) -> None:
     client = Client(installation.endpoints)
     client.create("kept")
     client.upload("kept", "a")
