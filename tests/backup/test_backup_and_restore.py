@@ -187,7 +187,7 @@ def test_a_cut_restore_keeps_all_parts_away_until_it_was_done_again(
     assert target.store.children(paths.segments(TABLE.typed)) == ["t_0", "t_1"]
 
 
-def test_a_row_that_does_not_fit_leaves_the_database_as_it_was(world: World, tmp_path: Path) -> None:
+def test_a_row_that_does_not_fit_leaves_everything_as_it_was(world: World, tmp_path: Path) -> None:
     path, target = made(world, tmp_path), elsewhere(world, tmp_path)
     lines = [line for line in gzip.decompress(path.read_bytes()).splitlines() if line.startswith(b'{"row"')]
     forged = tmp_path / "forged.gz"
@@ -195,22 +195,27 @@ def test_a_row_that_does_not_fit_leaves_the_database_as_it_was(world: World, tmp
         writer.header(cluster="test", id="x", servers=[])
         for line in lines:
             writer.add("row", line.replace(b'"reason"', b'"no_such_column"'))
-    events = AuditEvent.objects.count()
+    target.store.create(paths.segment(TABLE.typed, "of_before"), None)
+    events, before = AuditEvent.objects.count(), tree(target.store)
     with pytest.raises(InvalidInput, match="does not fit the database"):
         restore(target, forged, Wanted(replace=True), ANN)
-    assert AuditEvent.objects.count() == events
+    assert (AuditEvent.objects.count(), tree(target.store)) == (events, before)
 
 
 @pytest.mark.parametrize(
     "line", [b'{"znode":"/LIVEINSTANCES/x","record":null}', b'{"znode":"/a","record":{"id":"a","mapFields":[1]}}']
 )
 def test_a_foreign_file_brings_only_what_a_backup_may_hold(world: World, tmp_path: Path, line: bytes) -> None:
+    target = elsewhere(world, tmp_path)
+    target.store.create(paths.segment(TABLE.typed, "of_before"), None)
+    before = tree(target.store)
     forged = tmp_path / "forged.gz"
     with backup_file.written(forged) as writer:
         writer.header(cluster="test", id="x", servers=[])
         writer.add("znode", line)
     with pytest.raises(InvalidInput):
-        restore(elsewhere(world, tmp_path), forged, Wanted(replace=True), ANN)
+        restore(target, forged, Wanted(replace=True), ANN)
+    assert tree(target.store) == before
 
 
 def test_files_that_are_no_whole_backup_are_refused(world: World, tmp_path: Path) -> None:

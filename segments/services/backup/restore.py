@@ -1,8 +1,8 @@
 """Restores a backup into an empty installation, at whatever address and under whatever cluster name it has.
 
 Safe order: everything is checked before the first write; a znode says that a restore is under way, and no part starts
-while it is there; the tree, then the database in one transaction; last that znode goes. Cut anywhere, it is done again
-from the start.
+while it is there; the database's rows, in a transaction that ends only after the tree is written, so that rows that do
+not fit lose nothing; last that znode goes. Cut anywhere, it is done again from the start.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
+
+from django.db import transaction
 
 from segments.domain.backup.kept_znodes import is_kept, renamed
 from segments.domain.formats.znrecord import ZNRecord, record_of
@@ -66,6 +68,8 @@ def restore(
     backup = BackupReader(path, progress)
     _check_target(ctx, wanted)
     _check_servers(backup, wanted)
+    for _ in _creates(backup, (str(backup.header.get("cluster", "")), ctx.cluster), wanted.servers):
+        pass  # each is checked on the way
     progress("Looking for the deep store's files")
     missing = stored_files.missing(ctx.deep_store, backup.lines("file"))
     if missing and not (wanted.without_missing or wanted.dry_run):
@@ -103,20 +107,34 @@ def _check_servers(backup: BackupReader, wanted: Wanted) -> None:
 
 def _write(ctx: Context, backup: BackupReader, wanted: Wanted, actor: Actor, progress: Callable[[str], None]) -> None:
     cluster = (str(backup.header.get("cluster", "")), ctx.cluster)
+    was_cut = is_restore_under_way(ctx.store)
     begin_restore(ctx.store, str(backup.header.get("id", "")))
+    with transaction.atomic():
+        progress(f"Database: {backup.counts['row']:,} rows")
+        try:
+            database_rows.load(backup.lines("row"), cluster)
+        except InvalidInput:
+            if not was_cut:  # the tree is whole
+                end_restore(ctx.store)
+            raise
+        _write_tree(ctx, backup, cluster, wanted.servers, progress)
+        audit.record(
+            actor, "restore", cluster=ctx.cluster, target=str(backup.header.get("id", "")), at=backup.header.get("at"),
+            from_cluster=cluster[0], servers=dict(wanted.servers),
+        )  # fmt: skip
+    end_restore(ctx.store)
+
+
+def _write_tree(
+    ctx: Context, backup: BackupReader, cluster: tuple[str, str], servers: Mapping[str, str],
+    progress: Callable[[str], None],
+) -> None:  # fmt: skip
     _clear(ctx)
     done = 0
-    for batch in _batches(_creates(backup, cluster, wanted.servers)):
+    for batch in _batches(_creates(backup, cluster, servers)):
         _create(ctx, batch)
         done += len(batch)
         progress(f"ZooKeeper: {done:,} of {backup.counts['znode']:,}")
-    progress(f"Database: {backup.counts['row']:,} rows")
-    database_rows.load(backup.lines("row"), cluster)
-    audit.record(
-        actor, "restore", cluster=ctx.cluster, target=str(backup.header.get("id", "")), at=backup.header.get("at"),
-        from_cluster=cluster[0], servers=dict(wanted.servers),
-    )  # fmt: skip
-    end_restore(ctx.store)
 
 
 def _create(ctx: Context, batch: list[Create]) -> None:
