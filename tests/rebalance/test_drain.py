@@ -56,20 +56,20 @@ def turn(ctx: Context, inside: Tagged) -> None:
 def finish(ctx: Context, inside: Tagged, server: str) -> drain.Outlook:
     for _ in range(50):
         turn(ctx, inside)
-        found = drain.look(ctx, server)
+        found = drain.outlook_of(ctx, server)
         if found.drain is None or not found.drain.is_at_work:
             return found
-    raise AssertionError(f"the drain does not end: {drain.look(ctx, server)}")
+    raise AssertionError(f"the drain does not end: {drain.outlook_of(ctx, server)}")
 
 
 def test_all_that_a_server_holds_moves_to_others_and_nothing_new_comes_to_it(kind: tuple[Context, Tagged]) -> None:
     ctx, inside = kind
-    before = drain.look(ctx, A)
+    before = drain.outlook_of(ctx, A)
     assert (before.left, before.drain, before.refusals) == (12, None, {})
     begun = drain.start(ctx, A, actor=ANN)
     assert begun.drain is not None
     assert (begun.drain.phase, begun.percent, inside.tags(A)) == (Phase.DRAINING, 0, (UNTAGGED,))
-    while drain.look(ctx, A).left:
+    while drain.outlook_of(ctx, A).left:
         turn(ctx, inside)
         assert all(len(inside.served(s)) >= 2 for s in inside.names)
     done = finish(ctx, inside, A)
@@ -84,7 +84,7 @@ def test_it_gets_its_tags_back_and_the_next_rebalance_uses_it(kind: tuple[Contex
     drain.start(ctx, A, actor=ANN)
     finish(ctx, inside, A)
     assert drain.undo(ctx, A, actor=ANN) == []
-    assert (inside.tags(A), drain.look(ctx, A).drain) == (TAGS, None)
+    assert (inside.tags(A), drain.outlook_of(ctx, A).drain) == (TAGS, None)
     assert rebalance.preview(ctx, TABLE, Options()).plan.loads == {A: 8}
     with pytest.raises(NotFound, match="is not drained"):
         drain.undo(ctx, A, actor=ANN)
@@ -96,7 +96,7 @@ def test_a_table_that_cannot_do_without_the_server_is_named_and_nothing_is_begun
     ctx, inside = kind
     inside.stop_server(C)
     why = f"without '{A}' only 1 enabled server with the tag 'DefaultTenant_OFFLINE' would be alive"
-    (refusal,) = drain.look(ctx, A).refusals.values()
+    (refusal,) = drain.outlook_of(ctx, A).refusals.values()
     assert why in refusal
     with pytest.raises(StateConflict, match=why):
         drain.start(ctx, A, actor=ANN)
@@ -155,7 +155,7 @@ def test_what_is_switched_off_on_the_server_is_named_and_goes_once_it_is_repaire
     for _ in range(10):
         turn(world.ctx, world)
         world.now += 15_000
-    found = drain.look(world.ctx, A)
+    found = drain.outlook_of(world.ctx, A)
     assert found.drain is not None
     assert (found.left, found.percent, found.drain.phase) == (1, 91, Phase.DRAINING)
     assert "1 are switched off on it" in found.drain.problems[TABLE.typed]
@@ -178,7 +178,7 @@ def test_a_segment_that_was_placed_before_the_tags_went_is_moved_after_the_end(w
     world.place({**world.record.maps, "late": {A: "ONLINE", B: "ONLINE"}})
     world.serve()
     drain.keep(world.ctx)
-    assert drain.look(world.ctx, A).left == 1
+    assert drain.outlook_of(world.ctx, A).left == 1
     world.move_on()
     assert A not in world.load
 

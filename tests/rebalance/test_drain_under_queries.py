@@ -44,7 +44,7 @@ def test_what_a_server_consumes_goes_on_elsewhere_and_no_query_sees_fewer_rows(
         rebalance.keep(world.ctx)
         if world.sent < 200:
             world.send(5)
-        found = drain.look(world.ctx, instance(OLD)).drain
+        found = drain.outlook_of(world.ctx, instance(OLD)).drain
         return found is not None and found.phase is Phase.DRAINED
 
     with counted(broker) as seen:

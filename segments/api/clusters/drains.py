@@ -25,7 +25,7 @@ class Drain(ApiView):
 
     def get(self, request: Request, instance: str) -> Response:
         """What the server holds by table, how far its drain is and what is in its way."""
-        return Response(self._answer(request, drain.look(self.ctx, instance)))
+        return Response(self._answer(request, drain.outlook_of(self.ctx, instance)))
 
     def post(self, request: Request, instance: str) -> Response:
         """Begin; with ``dryRun`` what would move, and ``refusals``: why it cannot.
@@ -34,7 +34,7 @@ class Drain(ApiView):
         committed first; with ``forceCommit=false`` another server reads it again.
         """
         if bool_param(request, "dryRun"):
-            return Response(self._answer(request, drain.look(self.ctx, instance)))
+            return Response(self._answer(request, drain.outlook_of(self.ctx, instance)))
         commits = text_param(request, "forceCommit") is None or bool_param(request, "forceCommit")
         least = int_param(request, "minAvailableReplicas")
         found = drain.start(self.ctx, instance, commits=commits, min_available=least, actor=self.actor)

@@ -57,7 +57,7 @@ class Outlook:
         return min(99, 100 * (planned - self.left) // planned) if planned else 99
 
 
-def look(ctx: Context, server: str) -> Outlook:
+def outlook_of(ctx: Context, server: str) -> Outlook:
     """What a drain would move, or how far it is; nothing is written. NotFound, InvalidInput when it is no server."""
     _config(ctx, server)
     found, drain = held(ctx, server), find_drain(ctx, server)
@@ -73,7 +73,7 @@ def start(
     segment's start, as it also does where the server is down. StateConflict when a table cannot do without it.
     """
     with audit.recorded(ctx, actor, "drainInstance", server, commits=commits) as detail:
-        config, before = _config(ctx, server), look(ctx, server)
+        config, before = _config(ctx, server), outlook_of(ctx, server)
         if before.drain is not None and before.drain.phase is not Phase.RETURNING:
             return before
         if before.drain is not None:
@@ -89,7 +89,7 @@ def start(
             _step(ctx, wanted)
         except PinotAdminError:
             log.exception("The first step of the drain of %s failed; the pass goes on with it.", server)
-        return look(ctx, server)
+        return outlook_of(ctx, server)
 
 
 def undo(ctx: Context, server: str, *, actor: Actor) -> list[str]:

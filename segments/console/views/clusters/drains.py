@@ -18,7 +18,7 @@ from segments.services.rebalance.drain import Outlook
 
 
 def _to_drain(target: Target, plain: Operation) -> Operation:
-    found = drain.look(target.ctx, target.arguments["instance"])
+    found = drain.outlook_of(target.ctx, target.arguments["instance"])
     shown = replace(plain, title=f"Drain {found.server}", lists=_lists(found))
     if found.drain is not None:
         return replace(shown, why_not=_state(found), why_not_title="This server has been drained already.")
@@ -79,7 +79,7 @@ DRAIN: Final = Operation(
 
 
 def _to_undrain(target: Target, plain: Operation) -> Operation:
-    found = drain.look(target.ctx, target.arguments["instance"])
+    found = drain.outlook_of(target.ctx, target.arguments["instance"])
     shown = replace(plain, title=f"Give {found.server} its tags back")
     if found.drain is None:
         return replace(shown, why_not="It has its tags.", why_not_title="This server is not drained.")
