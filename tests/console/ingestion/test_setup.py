@@ -117,6 +117,7 @@ def test_the_table_page_shows_settings_and_the_next_five_runs(viewer: Client, ta
     assert "new files are added, nothing is removed" in text
     assert "Trigger now…" not in text
     PersonSetting.objects.create(user=User.objects.get(), key="time-zone", value="Asia/Tokyo")
+    viewer.force_login(User.objects.get())  # it counts from log-in on
     text = viewer.get(BASE).content.decode()
     assert (text.count("15:30 (Asia/Tokyo)"), "data-local" in text) == (5, False)
 
