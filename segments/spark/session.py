@@ -14,6 +14,8 @@ import threading
 import time
 import warnings
 from pathlib import Path
+from subprocess import Popen
+from traceback import walk_tb
 from typing import Any, Final
 
 from segments.errors import Unavailable
@@ -123,13 +125,17 @@ def _start(master: str) -> Any:
             started.addPyFile(shipped_code())
         return started
     except Exception as error:
-        _drop_half_started(SparkContext)
+        _drop_half_started(SparkContext, error)
         raise Unavailable(
             f"Spark could not be started with master '{master}': {error}.", remedy="Check JAVA_HOME and SPARK_MASTER."
         ) from error
 
 
-def _drop_half_started(kind: Any) -> None:
+def _drop_half_started(kind: Any, error: Exception) -> None:
+    for frame, _ in walk_tb(error.__traceback__):
+        ended = frame.f_locals.get("proc")  # PySpark forgets a launcher that ended early, with its pipe open
+        if isinstance(ended, Popen) and ended.stdin is not None:
+            ended.stdin.close()
     process = getattr(kind._gateway, "proc", None)
     if process is not None:
         process.kill()
