@@ -1,4 +1,4 @@
-"""Django's ASGI handler with the whole request, signals and middleware included, on one thread of a lasting pool, and
+"""Django's ASGI handler with the whole request, signals and middleware included, on one thread of a lasting pool,
 and next to it the short way of ``segments.api.fast_path``.
 
 Django itself moves between event loop and threads for every synchronous middleware and for its signals, and makes a new
