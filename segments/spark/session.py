@@ -14,7 +14,6 @@ import threading
 import time
 import warnings
 from pathlib import Path
-from subprocess import Popen
 from traceback import walk_tb
 from typing import Any, Final
 
@@ -133,9 +132,10 @@ def _start(master: str) -> Any:
 
 def _drop_half_started(kind: Any, error: Exception) -> None:
     for frame, _ in walk_tb(error.__traceback__):
-        ended = frame.f_locals.get("proc")  # PySpark forgets a launcher that ended early, with its pipe open
-        if isinstance(ended, Popen) and ended.stdin is not None:
-            ended.stdin.close()
+        # PySpark forgets a launcher that ended early, with its pipe open.
+        pipe = getattr(frame.f_locals.get("proc"), "stdin", None)
+        if pipe is not None:
+            pipe.close()
     process = getattr(kind._gateway, "proc", None)
     if process is not None:
         process.kill()
