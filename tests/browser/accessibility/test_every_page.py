@@ -29,6 +29,7 @@ from segments.models import (
 )
 from segments.services.upkeep.periodic_passes import DECLARED
 from segments.services.upkeep.schedules import ensure_schedules
+from segments.store.records.instances import join
 from tests.browser.accessibility.faults import faults_of, faults_shown, logged_in_as
 from tests.browser.accessibility.registered import admin_actions, admin_addresses, console_routes, whole_pages
 from tests.browser.conftest import NEW
@@ -36,6 +37,7 @@ from tests.factories import CLUSTER, make_entry, make_files, make_session, make_
 from tests.pinot_cluster.fake_pinot import PinotCluster
 from tests.services.realtime_world import TABLE as REALTIME
 from tests.services.realtime_world import RealtimeWorld
+from tests.services.world import World
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
@@ -121,8 +123,9 @@ def test_the_documents_of_the_api_have_no_serious_fault(root: User, page: Page) 
 
 
 def test_no_page_of_the_console_has_a_serious_fault(
-    root: User, blocked: Push, prod: PinotCluster, context: BrowserContext
+    root: User, blocked: Push, prod: PinotCluster, world: World, context: BrowserContext
 ) -> None:
+    join(world.memory, "Server_s_8098", "s", 8098, ["DefaultTenant_OFFLINE"], adminPort="8097")
     routes, client = [r for r in console_routes() if "/consumption/" not in r.path], _client(root)
     values = _values("t_OFFLINE", NEW[0]) | {"task_type": "none"}
     pages, refused = whole_pages(client, routes, values, f"s={NEW[0]}&e=entry-1&from=1&to=2")
