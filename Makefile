@@ -10,7 +10,7 @@ ARGS ?=
 EXTRAS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock advisories quickstart up test test-parts test-short test-installations test-postgresql test-postgresql-short test-failed test-real test-airflow lint conformance conformance-real chaos campaign walks fuzz bench clean
+.PHONY: help install lock advisories quickstart up test test-parts test-short test-installations test-postgresql test-postgresql-short test-failed test-real test-airflow test-deployment lint conformance conformance-real chaos campaign walks fuzz bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-21s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -139,6 +139,10 @@ test-real: $(VENV)/.demo $(VENV)/.dev ## Against a real Apache Pinot 0.11.0, new
 # Airflow's own package has pins that are not ours: examples/airflow/README.md says how to install it. Without it, skipped.
 test-airflow: $(VENV)/.dev ## The example for Airflow (examples/airflow) with Airflow's own package
 	$(BIN)/python -m pytest -rs tests/airflow $(ARGS)
+
+# Helm and the schemas of Kubernetes are not installed here: CONTRIBUTING.md says how. Without them, what needs them is skipped.
+test-deployment: $(VENV)/.dev ## Wheel, Containerfile, compose file and Helm chart; the chart rendered where Helm is
+	$(BIN)/python -m pytest -rs tests/packaging $(ARGS)
 
 conformance-real: $(VENV)/.dev ## All of it against a real Apache Pinot 0.11.0, directly and through us (ARGS="--through-us test_tables.py")
 	$(BIN)/python -m tests.real_pinot.conformance $(CONFORMANCE) $(ARGS)
