@@ -11,7 +11,6 @@ import jsonschema
 import yaml
 from django.urls import resolve
 
-from pinotadmin.version import VERSION
 from segments.dataplane.server.http.routes import ROUTES as SERVER_ROUTES
 from segments.management.commands.run import ROLES, Command
 from segments.processes.roles.commands import POOLS_OF
@@ -34,11 +33,6 @@ def values() -> dict[str, Any]:
 
 def quoted(text: str) -> list[str]:
     return re.findall(r'"([^"]+)"', text)
-
-
-def test_it_is_of_the_program_s_version() -> None:
-    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
-    assert (chart["appVersion"], chart["version"]) == (VERSION, VERSION)
 
 
 def test_every_role_runs_and_has_its_values() -> None:
