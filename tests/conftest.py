@@ -5,19 +5,18 @@ file that drive it. What makes a run quick is in ``speed.py``.
 from __future__ import annotations
 
 import gc
-import os
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
 import hypothesis
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from segments.errors import Unavailable
 from segments.gateways.attempt_counters import AttemptCounters
 from segments.services.access import refusals
 from tests import speed, strict_database
+from tests.browser import chromium
 
 strict_database.install()
 
@@ -85,17 +84,7 @@ def tasks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[Any]]]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """The machine's own Chromium, started for each file: as long as it is there, an event loop runs in this thread."""
-    found = next((p for n in ("chromium", "chromium-browser", "google-chrome") if (p := shutil.which(n))), None)
-    if found is None:
-        pytest.skip("no Chromium is installed: looked for chromium, chromium-browser, google-chrome")
-    #: Playwright runs an event loop in this thread, which Django would take for a mistake.
-    before = os.environ.get("DJANGO_ALLOW_ASYNC_UNSAFE")
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=found, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        )
-        yield browser
-        browser.close()
-    if before is None:
-        del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+    if not chromium.installed():
+        pytest.skip(f"no Chromium is installed: looked for {', '.join(chromium.NAMES)}")
+    with chromium.running() as started:
+        yield started

@@ -29,6 +29,7 @@ from segments.services.segments import deletion
 from segments.services.set_aside import keeping
 from segments.store import paths
 from segments.store.records.data_loss import DataLoss, record_data_loss
+from tests.browser import chromium
 from tests.console.conftest import FakeBroker
 from tests.factories import (
     CLUSTER,
@@ -216,11 +217,5 @@ def page(context: BrowserContext) -> Page:
 
 
 def log_in(page: Page) -> None:
-    """Through the form, as a person does."""
-    page.goto("/")
-    page.get_by_label("User name").fill("olga")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in").click()
-    page.get_by_role("heading", name="Tables").wait_for()
-    #: The heading is there before style and scripts are; keys and colours need those.
-    page.wait_for_load_state("load")
+    """As the operator."""
+    chromium.log_in(page, "olga", PASSWORD)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.integration.running import Client, Installation
+from tests.browser import chromium
+from tests.integration.running import Client, Installation, administrator
 
 _numbers = itertools.count(1)
 
@@ -59,12 +59,6 @@ def page(browser: Browser, installation: Installation) -> Iterator[Page]:
     )
     context.set_default_timeout(15_000)
     page = context.new_page()
-    credentials = base64.b64decode(installation.endpoints["authorization"].removeprefix("Basic ")).decode()
-    user, password = credentials.split(":", 1)
-    page.goto("/")
-    page.get_by_label("User name").fill(user)
-    page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name="Log in").click()
-    page.get_by_role("heading", name="Tables").wait_for()
+    chromium.log_in(page, *administrator(installation.endpoints))
     yield page
     context.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import signal
@@ -118,6 +119,12 @@ class Installation:
             text=True,
             timeout=seconds,
         )
+
+
+def administrator(endpoints: Mapping[str, Any]) -> tuple[str, str]:
+    """Name and password of the first one."""
+    user, _, password = base64.b64decode(endpoints["authorization"].removeprefix("Basic ")).decode().partition(":")
+    return user, password
 
 
 def schema_of(name: str) -> dict[str, Any]:

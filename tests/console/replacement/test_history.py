@@ -91,6 +91,16 @@ def test_three_steps_back_and_forward_again_are_one_button_each(world: ServingWo
 
 
 @pytest.mark.usefixtures("four")
+def test_a_return_is_undone_from_the_history_by_whoever_comes_later(operator: Client, viewer: Client) -> None:
+    assert "Undo…" not in text(operator)
+    go(operator, 1)
+    assert f'href="{HISTORY}4/restore/"><svg' in text(operator).split("Undo…")[0].rpartition("<a ")[2]
+    assert "Undo…" not in text(viewer)
+    go(operator, 4)
+    assert "Undo…" not in text(operator), "by the same person for the same reason: it may be one return of two switches"
+
+
+@pytest.mark.usefixtures("four")
 def test_an_expired_snapshot_says_what_is_gone_and_cannot_be_gone_to(
     world: ServingWorld, operator: Client, follow: Callable[[], None]
 ) -> None:

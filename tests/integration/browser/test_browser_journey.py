@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.integration.browser.pushing import push
 from tests.integration.running import Client, Installation
 from tests.waiting import poll
 
@@ -41,26 +42,6 @@ def test_a_pushed_snapshot_is_seen_rolled_back_and_gone(
     page.get_by_label("SQL").fill(f"select count(*) from {table}")
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("region", name="Result")).to_contain_text(str(OLD))
-
-
-def push(installation: Installation, client: Client, table: str, name: str, rows: int, *, wait: bool = True) -> str:
-    """Push a CSV file of so many rows through the REST API; returns the push's id."""
-    folder = installation.folder / "input" / table / name
-    folder.mkdir(parents=True)
-    (folder / "a.csv").write_text("v,n,day\n" + "".join(f"{name},{i},19000\n" for i in range(rows)))
-    spec = {
-        "jobType": "SegmentCreationAndMetadataPush",
-        "inputDirURI": folder.as_uri(),
-        "includeFileNamePattern": "glob:**/*.csv",
-        "recordReaderSpec": {"dataFormat": "csv"},
-        "tableSpec": {"tableName": table},
-    }
-    made: str = client.call(
-        "POST", "/api/v1/pushes", status=201, json={"spec": spec, "reason": f"snapshot {name}"}
-    ).json()["id"]
-    if wait:
-        poll(lambda: client.call("GET", f"/api/v1/pushes/{made}").json()["state"] == "DONE", 60, f"push {made} is DONE")
-    return made
 
 
 def follow_to_its_end(page: Page, push_id: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from segments.console.presenters.badges import Mark
@@ -26,6 +26,7 @@ _MADE: Final = {
     Kind.DELETE: "Segments deleted",
     Kind.CHANGE: "Segments changed",
 }
+_RETURNS: Final = (Kind.ROLLBACK, Kind.UNDO, Kind.RETURN)
 _MARKS: Final = {
     "present": Mark("what queries see", "ok", "check"),
     "served": Mark("on servers", "busy", "dot"),
@@ -39,7 +40,8 @@ _MARKS: Final = {
 class Bar:
     """One snapshot. ``width``: of its bar, in percent of the page's largest. ``cause``: who made it and why, where that
     is on record. ``entries``: (lineage entry, is it still in the lineage?). ``pin``: the lineage entry that keeps it;
-    empty: none does. ``unseen``: switches before it that were not seen one by one.
+    empty: none does. ``unseen``: switches before it that were not seen one by one. ``undo``: the snapshot that queries
+    saw before somebody went back to this one; 0: nobody did, or it is not known or gone.
     """
 
     row: Snapshot
@@ -53,6 +55,7 @@ class Bar:
     pin: str
     is_pinned: bool
     unseen: int
+    undo: int = 0
 
     @property
     def is_present(self) -> bool:
@@ -99,7 +102,24 @@ def bars(
             )
         )
         newer = row
-    return found
+    return _with_undo(found)
+
+
+def _with_undo(found: list[Bar]) -> list[Bar]:
+    """The present one, where a person went back to it in one switch, with the snapshot before. Two switches of the same
+    person for the same reason may be one return: what was seen between is not what was seen before.
+    """
+    if len(found) < 2:
+        return found
+    now, before = found[:2]
+    is_return = now.is_present and Kind(now.row.kind) in _RETURNS and now.row.switches == 1
+    if not is_return or before.standing.state not in ("served", "kept") or _who(now) == _who(before):
+        return found
+    return [replace(now, undo=before.row.number), *found[1:]]
+
+
+def _who(bar: Bar) -> tuple[str, str] | None:
+    return (bar.cause.actor, bar.cause.reason) if bar.cause else None
 
 
 def _pinned(table: Table, entries: Collection[str]) -> dict[str, bool]:

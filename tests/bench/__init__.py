@@ -1,0 +1,1 @@
+"""What benches count and print."""
