@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from playwright.sync_api import Error
 
 from bench.newcomer import tasks
 from bench.newcomer.person import Missing, Person
@@ -73,6 +75,47 @@ def test_a_task_that_ends_before_its_last_click_was_answered_is_not_done() -> No
     person._tally.click(1.0)
     with pytest.raises(Missing, match="before it is read"):
         person.end()
+
+
+class Shown:
+    """So many things of one name, as a page finds them."""
+
+    def __init__(self, count: int) -> None:
+        self._count, self.first = count, self
+
+    def or_(self, other: Shown) -> Shown:
+        return Shown(self._count + other._count)
+
+    def filter(self, *, visible: bool) -> Shown:
+        assert visible, "what is hidden is not found"
+        return self
+
+    def wait_for(self, *, timeout: float) -> None:
+        if not self._count:
+            raise Error(f"nothing within {timeout} ms")
+
+    def count(self) -> int:
+        return self._count
+
+    def click(self) -> None:
+        """Pressed."""
+
+
+@pytest.mark.parametrize(
+    ("links", "buttons", "missing"), [(1, 1, "2 are"), (0, 0, "“Pause”, within 60 s"), (0, 1, ""), (1, 0, "")]
+)
+def test_only_the_one_thing_of_a_name_is_pressed(links: int, buttons: int, missing: str) -> None:
+    def by_role(role: str, *, name: str, exact: bool) -> Shown:
+        assert (name, exact) == ("Pause", True)
+        return Shown({"link": links, "button": buttons}[role])
+
+    person = Person(SimpleNamespace(get_by_role=by_role, wait_for_load_state=lambda _: None))  # type: ignore[arg-type]
+    if missing:
+        with pytest.raises(Missing, match=missing):
+            person.click("Pause")
+    else:
+        person.click("Pause")
+    assert person._tally.clicks == (0 if missing else 1)
 
 
 def test_tasks_reach_the_page_only_through_what_a_person_does() -> None:
