@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
 
@@ -85,10 +86,10 @@ class Person:
 
     def _group(self, near: str) -> Locator:
         groups = [self._page.get_by_role(role).filter(has_text=near) for role in _GROUPS]
-        return reduce(Locator.or_, groups)
+        return _any_of(groups)
 
-    def _one(self, ways: list[Locator], words: Words) -> Locator:
-        found = self._see(reduce(Locator.or_, ways), words)
+    def _one(self, ways: Sequence[Locator], words: Words) -> Locator:
+        found = self._see(_any_of(ways), words)
         if (count := found.count()) > 1:
             raise Missing(f"one thing called {_text(words)}: {count} are, and a person would not know which is meant")
         return found
@@ -108,6 +109,10 @@ class Person:
     def _picture(self, step: str) -> None:
         if self._pictures:
             self._page.screenshot(path=self._pictures / f"{self._task}-{step}.png", full_page=True)
+
+
+def _any_of(ways: Sequence[Locator]) -> Locator:
+    return reduce(lambda found, other: found.or_(other), ways)
 
 
 def _text(words: Words) -> str:
