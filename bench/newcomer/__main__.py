@@ -36,7 +36,7 @@ def main() -> int:
         print(f"No Chromium is installed: looked for {', '.join(chromium.NAMES)}.", file=sys.stderr)
         return 75
     with tempfile.TemporaryDirectory(prefix="newcomer-") as folder:
-        installation = Installation(Path(folder) / "data").start()
+        installation = Installation(Path(folder) / "data").start(240)
         try:
             preparation.prepare(installation)
             file = preparation.own_file(Path(folder))

@@ -152,7 +152,7 @@ def _preview(target: Target, which: Which) -> tuple[list[str], str, int]:
     )
     left = [f"{_counted(found['fail'], 'message')} without a row even now; the reasons:"] if found["fail"] else []
     explain = [
-        f"{found['decode']} of {_counted(found['messages'], 'message')} decode with the present schema and transforms: "
+        f"{found['decode']} of {_counted(found['messages'], 'message')} {'decodes' if found['messages'] == 1 else 'decode'} with the present schema and transforms: "
         f"{_counted(found['rows'], 'row')}.",
         *dropped, *left, *fails, *more, *found["notes"],
     ]  # fmt: skip
