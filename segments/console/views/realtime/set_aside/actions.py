@@ -13,6 +13,7 @@ from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.views.realtime.realtime_table import realtime_table
 from segments.console.views.realtime.set_aside.messages import read_which
 from segments.console.views.tables.tables import head
+from segments.domain.formats.plural import counted
 from segments.domain.formats.whole_number import whole_number
 from segments.errors import InvalidInput, PinotAdminError
 from segments.services.core.context import Actor
@@ -152,8 +153,8 @@ def _preview(target: Target, which: Which) -> tuple[list[str], str, int]:
     )
     left = [f"{_counted(found['fail'], 'message')} without a row even now; the reasons:"] if found["fail"] else []
     explain = [
-        f"{found['decode']} of {_counted(found['messages'], 'message')} {'decodes' if found['messages'] == 1 else 'decode'} with the present schema and transforms: "
-        f"{_counted(found['rows'], 'row')}.",
+        f"{found['decode']} of {counted(found['messages'], 'message', 'decodes', 'decode')} with the present schema "
+        f"and transforms: {_counted(found['rows'], 'row')}.",
         *dropped, *left, *fails, *more, *found["notes"],
     ]  # fmt: skip
     nothing = "None of these messages gives a row now. Change the schema or the table's transforms first."
