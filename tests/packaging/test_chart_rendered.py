@@ -33,8 +33,10 @@ Manifest = dict[str, Any]
 
 
 def helm(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """A Helm that Go built does not know of which Kubernetes it is, so it is named."""
     assert HELM is not None
-    return subprocess.run([HELM, *arguments], capture_output=True, text=True, timeout=60, check=False)
+    kubernetes = ["--kube-version", "1.31.0"]
+    return subprocess.run([HELM, *arguments, *kubernetes], capture_output=True, text=True, timeout=60, check=False)
 
 
 def documented_values() -> str:
