@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Final
 
@@ -18,16 +18,6 @@ _current: ContextVar[str] = ContextVar("request_id", default="")
 
 
 @contextmanager
-def request_of_its_own() -> Iterator[str]:
-    """Meanwhile changes are recorded with a new id, which is given."""
-    token = _current.set(uuid.uuid4().hex)
-    try:
-        yield _current.get()
-    finally:
-        _current.reset(token)
-
-
-@contextmanager
 def request_of(given: str | None) -> Iterator[str]:
     """Meanwhile what is done is done for the request of this id; for a new one when ``given`` is no id of ours."""
     token = _current.set(given if given and _ID.fullmatch(given) else uuid.uuid4().hex)
@@ -35,6 +25,11 @@ def request_of(given: str | None) -> Iterator[str]:
         yield _current.get()
     finally:
         _current.reset(token)
+
+
+def request_of_its_own() -> AbstractContextManager[str]:
+    """Meanwhile changes are recorded with a new id, which is given."""
+    return request_of(None)
 
 
 def begin_for(given: str | None) -> None:
