@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -30,8 +31,8 @@ _CODE = "import sys; from moto.server import main; main(sys.argv[1:])"
 
 
 @dataclass
-class S3Server:
-    """A running server at ``url``."""
+class StoreServer(ABC):
+    """A server that speaks a store's protocol, as a process of its own at ``url``."""
 
     port: int
     process: subprocess.Popen[bytes] = field(repr=False)
@@ -39,6 +40,22 @@ class S3Server:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+    @abstractmethod
+    def files(self) -> pafs.FileSystem:
+        """As its administrator."""
+
+    def put(self, path: str, data: bytes) -> None:
+        with self.files().open_output_stream(path) as out:
+            out.write(data)
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+class S3Server(StoreServer):
+    """Of S3."""
 
     @property
     def settings(self) -> dict[str, str]:
@@ -55,18 +72,10 @@ class S3Server:
     def make_bucket(self, name: str) -> None:
         self.files().create_dir(name)
 
-    def put(self, path: str, data: bytes) -> None:
-        with self.files().open_output_stream(path) as out:
-            out.write(data)
-
     def files_below(self, path: str) -> list[str]:
         """Paths of all files there; [] when there is no such folder."""
         found = self.files().get_file_info(pafs.FileSelector(path, recursive=True, allow_not_found=True))
         return [info.path for info in found if info.type == pafs.FileType.File]
-
-    def stop(self) -> None:
-        self.process.kill()
-        self.process.wait()
 
 
 def start_s3() -> S3Server:

@@ -7,39 +7,22 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow.fs as pafs
 
 from tests.real_parts import free_port
-from tests.s3_server import PACKAGES, wait_for_port
+from tests.s3_server import PACKAGES, StoreServer, wait_for_port
 
 BUCKET = "lake"
 
 
-@dataclass
-class GcsServer:
+class GcsServer(StoreServer):
     """A running server at ``url`` with the bucket ``BUCKET``."""
-
-    port: int
-    process: subprocess.Popen[bytes] = field(repr=False)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
 
     def files(self) -> pafs.GcsFileSystem:
         """As its administrator."""
         return pafs.GcsFileSystem(anonymous=True, endpoint_override=f"127.0.0.1:{self.port}", scheme="http")
-
-    def put(self, path: str, data: bytes) -> None:
-        with self.files().open_output_stream(path) as out:
-            out.write(data)
-
-    def stop(self) -> None:
-        self.process.kill()
-        self.process.wait()
 
 
 def start_gcs() -> GcsServer:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +13,7 @@ import pyarrow.fs as pafs
 
 from tests.maven import cache_folder
 from tests.real_parts import free_port
-from tests.s3_server import wait_for_port
+from tests.s3_server import StoreServer, wait_for_port
 
 VERSION: Final = "3.37.0"
 ACCOUNT: Final = "devstoreaccount1"
@@ -24,30 +23,14 @@ CONTAINER: Final = "lake"
 _MAIN: Final = Path("node_modules") / "azurite" / "dist" / "src" / "blob" / "main.js"
 
 
-@dataclass
-class Azurite:
+class Azurite(StoreServer):
     """A running server at ``url`` with the container ``CONTAINER``."""
-
-    port: int
-    process: subprocess.Popen[bytes] = field(repr=False)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
 
     def files(self) -> pafs.AzureFileSystem:
         """As its administrator."""
         where = {f"{name}_authority": f"127.0.0.1:{self.port}" for name in ("blob_storage", "dfs_storage")}
         how = dict.fromkeys(("blob_storage_scheme", "dfs_storage_scheme"), "http")
         return pafs.AzureFileSystem(ACCOUNT, account_key=KEY, **where, **how)
-
-    def put(self, path: str, data: bytes) -> None:
-        with self.files().open_output_stream(path) as out:
-            out.write(data)
-
-    def stop(self) -> None:
-        self.process.kill()
-        self.process.wait()
 
 
 def fetch(seconds: float = 300) -> str:
