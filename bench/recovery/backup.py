@@ -12,6 +12,10 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # our modules are loaded once Django knows its settings
+    from segments.store.base import Store
 
 SEGMENTS = 100_000
 _TOGETHER = 100
@@ -67,7 +71,7 @@ def _measure(folder: Path, segments: int) -> None:
         zookeeper.stop()
 
 
-def _fill(store: object, segments: int) -> None:
+def _fill(store: Store, segments: int) -> None:
     from segments.domain.formats.znrecord import ZNRecord
     from segments.store import paths
     from segments.store.base import Create
@@ -83,11 +87,11 @@ def _fill(store: object, segments: int) -> None:
             ZNRecord(name, {**fields, "segment.download.url": f"store:///segments/events/{name}"})
             for name in names[start : start + _TOGETHER]
         ]
-        store.transaction([Create(paths.segment("events_OFFLINE", r.id), r) for r in records])  # type: ignore[attr-defined]
+        store.transaction([Create(paths.segment("events_OFFLINE", r.id), r) for r in records])
     servers = {"Server_10.0.0.1_8098": "ONLINE", "Server_10.0.0.2_8098": "ONLINE"}
-    store.create(paths.ideal_state("events_OFFLINE"), ZNRecord("events_OFFLINE", maps=dict.fromkeys(names, servers)))  # type: ignore[attr-defined]
+    store.create(paths.ideal_state("events_OFFLINE"), ZNRecord("events_OFFLINE", maps=dict.fromkeys(names, servers)))
     for server in servers:
-        store.create(f"{paths.INSTANCES}/{server}", None)  # type: ignore[attr-defined]
+        store.create(f"{paths.INSTANCES}/{server}", None)
 
 
 def _timed(what: str, work: Callable[[], object]) -> None:
