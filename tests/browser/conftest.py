@@ -198,12 +198,9 @@ def prod(world: World, tmp_path: Path) -> Iterator[PinotCluster]:
 
 @pytest.fixture
 def context(browser: Browser, live_server: LiveServer, world: World) -> Iterator[BrowserContext]:
-    """A fresh browser profile that reaches only the live server."""
+    """A fresh browser profile at the live server."""
     context = browser.new_context(base_url=live_server.url, viewport={"width": 1280, "height": 900})
     context.set_default_timeout(10_000)
-    context.route(
-        "**/*", lambda route: route.continue_() if route.request.url.startswith(live_server.url) else route.abort()
-    )
     yield context
     context.close()
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from segments import wiring
 from segments.gateways.input_files.rules import InputRules
@@ -74,9 +74,15 @@ def shot(page: Page, name: str) -> None:
         page.set_viewport_size({"width": 1280, "height": 900})
 
 
+def drop(page: Page, text: str) -> None:
+    """Once the page invites to it: its scripts are there."""
+    expect(page.get_by_text("Drop it here, or choose it.")).to_be_visible()
+    page.locator("[data-drop]").evaluate(f"(zone, text) => ({DROP})([zone, text])", text)
+
+
 def test_a_dropped_file_becomes_a_table(page: Page, world: World) -> None:
     page.get_by_role("link", name="New table").first.click()
-    page.locator("[data-drop]").evaluate(f"(zone, text) => ({DROP})([zone, text])", CSV)
+    drop(page, CSV)
     expect(page.get_by_label("Name of the table")).to_have_value("march_flights")
     shot(page, "choose")
     page.get_by_role("button", name="Continue").click()
@@ -105,8 +111,10 @@ def test_a_dropped_file_becomes_a_table(page: Page, world: World) -> None:
 
 def test_what_is_typed_while_the_page_answers_an_earlier_change_is_kept(page: Page, world: World) -> None:
     page.get_by_role("link", name="New table").first.click()
-    page.locator("[data-drop]").evaluate(f"(zone, text) => ({DROP})([zone, text])", CSV)
+    drop(page, CSV)
     page.get_by_role("button", name="Continue").click()
+    expect(page.get_by_role("heading", name="Columns and settings")).to_be_visible()
+    page.wait_for_load_state("load")
     typed = page.get_by_label("Name of column Flight_Id").evaluate(
         """(field) => new Promise((done) => {
           document.addEventListener("htmx:afterRequest", () => setTimeout(() => done(document.getElementById(field.id).value), 100), {once: true});
@@ -119,6 +127,19 @@ def test_what_is_typed_while_the_page_answers_an_earlier_change_is_kept(page: Pa
     assert typed == "FlightNumber"
     page.get_by_label("Name of column Flight_Id").dispatch_event("change")
     expect(page.locator("#id_schema")).to_have_value(re.compile('"FlightNumber"(?s:.*)"delay",\\s*"dataType": "LONG"'))
+
+
+def test_what_is_chosen_before_the_scripts_came_is_answered_once_they_are_there(page: Page, world: World) -> None:
+    page.goto("/console/new-table/stream/")
+    page.get_by_label("Topic").fill("web-clicks")
+    held: list[Route] = []
+    page.route("**/*.js", lambda route: held.append(route))
+    page.get_by_role("button", name="Read the first messages").click()
+    page.get_by_label("Rows with the same key").select_option("newest")
+    for route in held:
+        route.continue_()
+    page.unroute("**/*.js")
+    expect(page.get_by_text("Mark the columns of the primary key first.")).to_be_visible()
 
 
 def test_first_messages_of_a_stream_become_a_table(page: Page, world: World) -> None:

@@ -61,9 +61,11 @@
         }
       });
     }
-    input.addEventListener("change", () => {
+    const nameIt = () => {
       if (input.files.length && !form.elements.name.value) form.elements.name.value = tableName(input.files[0].name);
-    });
+    };
+    input.addEventListener("change", nameIt);
+    nameIt();
     form.addEventListener("submit", (event) => {
       if (!input.files.length || form.elements.address.value.trim()) return;
       event.preventDefault();
@@ -72,6 +74,17 @@
       send(input.files[0]);
     });
   }
+
+  // On a slow line a person is faster than the scripts: what was changed before they came is sent now.
+  const isChanged = (field) => {
+    if (field instanceof HTMLSelectElement) return field.selectedIndex !== Math.max(0, [...field.options].findLastIndex((option) => option.defaultSelected));
+    return field.type === "checkbox" || field.type === "radio" ? field.checked !== field.defaultChecked : field.value !== field.defaultValue;
+  };
+  window.addEventListener("load", () => {
+    const draft = document.getElementById("draft");
+    const fields = draft ? [...draft.querySelectorAll("input, select, textarea")] : [];
+    fields.find(isChanged)?.dispatchEvent(new Event("change", { bubbles: true }));
+  });
 
   const texts = () => new URLSearchParams(new FormData(document.getElementById("draft"))).toString();
   let sent = "";
