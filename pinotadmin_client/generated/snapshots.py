@@ -24,7 +24,8 @@ class Snapshots:
         Newest first: number, time, what made it, who and why, rows, bytes, time range, and whether it can be gone
         back to. ``before``: only older ones than this number.
 
-        ``state`` is present, served, kept (its files are), expired (``why`` says what is gone), or unknown.
+        ``state`` is present, grown (of a REALTIME table: queries see it and later rows), served, kept (its files
+        are), expired (``why`` says what is gone), or unknown.
         """
         return self._transport.send(
             "GET",

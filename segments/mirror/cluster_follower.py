@@ -25,7 +25,7 @@ from segments.mirror.config_history import ConfigHistory
 from segments.mirror.odd_texts import OddTexts
 from segments.mirror.pending import Dirty, Pending, Work, pieces_of
 from segments.mirror.rows import Changes, Rows, TableState, recompute
-from segments.mirror.snapshots import TableHistory, has_history
+from segments.mirror.snapshots import TableHistory
 from segments.models import Cluster
 from segments.names import REALTIME, split_table_name
 from segments.services.tables.stored_documents import read_config, read_schema
@@ -225,10 +225,10 @@ class ClusterFollower:
     def _write(self, name: str, state: TableState, changes: Changes, *, is_first: bool) -> None:
         """The table's rows, and with them the snapshot that queries see now where that is another one."""
         written, kept = self._written[name], self._history(name)
-        found = kept.differences(state, None if is_first else {*changes.upserts, *changes.deletes}) if kept else {}
-        if kept is None or not found:
+        found = kept.differences(state, None if is_first else {*changes.upserts, *changes.deletes})
+        if not found:
             database.write_table(written, state, changes)
-        elif not self._is_settled(name, state):
+        elif not kept.is_of_one_moment(found) and not self._is_settled(name, state):
             kept.put_off(found)
             database.write_table(written, state, changes)
             self._pending.mark(_document(paths.LINEAGE, name))
@@ -239,10 +239,10 @@ class ClusterFollower:
             kept.is_kept(row, found)
         self._odd_texts.note(name, written.odd)
 
-    def _history(self, name: str) -> TableHistory | None:
-        if name not in self._histories and has_history(name):
+    def _history(self, name: str) -> TableHistory:
+        if name not in self._histories:
             self._histories[name] = TableHistory(self._cluster, name, self._store)
-        return self._histories.get(name)
+        return self._histories[name]
 
     def _is_settled(self, name: str, state: TableState) -> bool:
         """Are lineage and ideal state still as they were read, so that they belong together?"""

@@ -1,5 +1,8 @@
 """Writes the history of a table: a row for each snapshot that queries saw, numbered, with what made it.
 
+Of a REALTIME table a snapshot is what is committed; rows that are still being consumed belong to none. What the stream
+commits within an hour is one snapshot, which grows so long.
+
 The mirror may be late: what it sees is recorded, and that more than one switch lies between two of its readings is on
 record too. What queries saw between them is not guessed. It never records a mixture: a reading counts only if the
 lineage is the same after it as before.
@@ -13,21 +16,25 @@ from typing import Any, Final
 
 from django.utils import timezone
 
+from segments.domain.realtime.llc_name import is_llc_name
 from segments.domain.replacement.history import contents as history
 from segments.domain.replacement.history.contents import Changes
 from segments.domain.replacement.history.origin import Kind, Origin, origin_of, states_of
 from segments.domain.replacement.lineage import Lineage
+from segments.domain.segments.segment_metadata import COMMITTING, IN_PROGRESS
 from segments.mirror.fitting import Fitted
 from segments.mirror.rows import TableState
 from segments.models import Cluster, IngestionSession, Push, Snapshot
-from segments.names import OFFLINE, split_table_name
+from segments.names import REALTIME, split_table_name
 from segments.services.replacement.checks.snapshot_checks import status_of
 from segments.services.replacement.history.snapshots import WHOLE_EVERY, contents_of
 from segments.store.base import Store
 
 #: Uploads, or deletions, that follow one another within so much time are one snapshot.
 _TOGETHER: Final = timedelta(seconds=10)
-_JOINED: Final = frozenset({Kind.UPLOAD, Kind.DELETE})
+#: {what made it: for so long the next such change is part of it}
+_JOINED: Final = {Kind.UPLOAD: _TOGETHER, Kind.DELETE: _TOGETHER, Kind.COMMIT: timedelta(hours=1)}
+_UNFINISHED: Final = frozenset({IN_PROGRESS, COMMITTING})
 
 
 class TableHistory:
@@ -35,6 +42,7 @@ class TableHistory:
 
     def __init__(self, cluster: Cluster, name: str, store: Store) -> None:
         self._cluster, self._name, self._store = cluster, name, store
+        self._is_stream = split_table_name(name)[1] == REALTIME
         self._last = Snapshot.objects.filter(cluster=cluster, table_name=name).first()
         self._contents = contents_of(self._last) if self._last else {}
         self._states: Mapping[str, str] | None = self._last.states or {} if self._last else None
@@ -46,7 +54,7 @@ class TableHistory:
         any may have.
         """
         listed = {*self._contents, *state.segments} if names is None else {*names, *self._doubtful}
-        now = {name: _crc(state.segments.get(name)) for name in listed}
+        now = {name: self._crc(state.segments.get(name)) for name in listed}
         found = history.changes_of(self._contents, listed, now)
         for name, crc in now.items():
             if name in self._contents and name not in found and crc:
@@ -56,6 +64,10 @@ class TableHistory:
             self._note_unchanged(state.lineage)
         return found
 
+    def is_of_one_moment(self, changes: Changes) -> bool:
+        """Can no switch be half in them? Commits add segments, and no entry of the lineage speaks of these yet."""
+        return self._is_stream and all(before is None and is_llc_name(name) for name, (before, _) in changes.items())
+
     def put_off(self, changes: Changes) -> None:
         """What was read is a mixture of two states: these are compared again with the next reading."""
         self._doubtful.update(changes)
@@ -64,12 +76,12 @@ class TableHistory:
         """The row to write for what queries see now; it continues the newest one where these belong together."""
         origin = origin_of(self._states, state.lineage, changes)
         row = self._joined(origin, changes) or self._new(origin, changes)
-        visible = [values for values in state.segments.values() if values["is_visible"]]
-        row.segments = len(visible)
-        row.rows = sum(v["total_docs"] or 0 for v in visible)
-        row.bytes = sum(v["size_bytes"] or 0 for v in visible)
-        row.start_ms = min((v["start_ms"] for v in visible if v["start_ms"] is not None), default=None)
-        row.end_ms = max((v["end_ms"] for v in visible if v["end_ms"] is not None), default=None)
+        seen = [values for values in state.segments.values() if self._crc(values) is not None]
+        row.segments = len(seen)
+        row.rows = sum(v["total_docs"] or 0 for v in seen)
+        row.bytes = sum(v["size_bytes"] or 0 for v in seen)
+        row.start_ms = min((v["start_ms"] for v in seen if v["start_ms"] is not None), default=None)
+        row.end_ms = max((v["end_ms"] for v in seen if v["end_ms"] is not None), default=None)
         row.states = states_of(state.lineage)
         return row
 
@@ -91,6 +103,14 @@ class TableHistory:
         if self._states is not None or not self._contents:
             self._states = states_of(lineage)
 
+    def _crc(self, row: Mapping[str, Any] | None) -> int | None:
+        """Of a segment that belongs to the snapshot; None: it does not, as one that is still consumed."""
+        if row is None or not row["is_visible"]:
+            return None
+        if self._is_stream and (row["crc"] is None or row["status"] in _UNFINISHED):
+            return None
+        return row["crc"] or 0
+
     def _joined(self, origin: Origin, changes: Changes) -> Snapshot | None:
         last = self._last
         if (
@@ -99,7 +119,7 @@ class TableHistory:
             or origin.kind != last.kind
             or not self._last_changes
             or last.whole is not None
-            or timezone.now() - last.at > _TOGETHER
+            or timezone.now() - last.at > _JOINED[origin.kind]
         ):
             return None
         last.changes = history.pack_changes(history.joined(self._last_changes, changes))
@@ -128,11 +148,6 @@ class TableHistory:
         return status_of(self._store, self._name, origin.entries[0]) if origin.kind is Kind.SWITCH else ""
 
 
-def has_history(name: str) -> bool:
-    """Is one written of this table? What queries see of a REALTIME table changes with every message."""
-    return split_table_name(name)[1] == OFFLINE
-
-
 def _made_by(origin: Origin) -> dict[str, Any]:
     """The push or session of a replacement that switched."""
     if origin.kind is not Kind.SWITCH:
@@ -140,7 +155,3 @@ def _made_by(origin: Origin) -> dict[str, Any]:
     push = Push.objects.filter(entry_id__in=origin.entries).values_list("pk", flat=True).first()
     session = IngestionSession.objects.filter(entry_id__in=origin.entries).values_list("pk", flat=True).first()
     return {"push": str(push or ""), "session": str(session or "")}
-
-
-def _crc(row: Mapping[str, Any] | None) -> int | None:
-    return (row["crc"] or 0) if row is not None and row["is_visible"] else None

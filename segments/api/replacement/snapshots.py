@@ -32,7 +32,8 @@ class Snapshots(ApiView):
         """Newest first: number, time, what made it, who and why, rows, bytes, time range, and whether it can be gone
         back to. ``before``: only older ones than this number.
 
-        ``state`` is present, served, kept (its files are), expired (``why`` says what is gone), or unknown.
+        ``state`` is present, grown (of a REALTIME table: queries see it and later rows), served, kept (its files are),
+        expired (``why`` says what is gone), or unknown.
         """
         found = table_of(self, request, table)
         limit, before = int_param(request, "limit"), int_param(request, "before")

@@ -25,10 +25,12 @@ _MADE: Final = {
     Kind.UPLOAD: "Segments uploaded",
     Kind.DELETE: "Segments deleted",
     Kind.CHANGE: "Segments changed",
+    Kind.COMMIT: "Committed from the stream",
 }
 _RETURNS: Final = (Kind.ROLLBACK, Kind.UNDO, Kind.RETURN)
 _MARKS: Final = {
     "present": Mark("what queries see", "ok", "check"),
+    "grown": Mark("queries see it, and later rows", "ok", "check"),
     "served": Mark("on servers", "busy", "dot"),
     "kept": Mark("files kept", "idle", "clock"),
     "expired": Mark("expired", "idle", "cross"),
@@ -63,6 +65,11 @@ class Bar:
         return self.standing.state == "present"
 
     @property
+    def is_seen(self) -> bool:
+        """Do queries see all of it, so that there is nothing to go back to?"""
+        return self.standing.state in ("present", "grown")
+
+    @property
     def is_expired(self) -> bool:
         """Is something of it gone for good?"""
         return self.standing.state == "expired"
@@ -70,7 +77,7 @@ class Bar:
     @property
     def is_readable(self) -> bool:
         """Can queries read it where it is?"""
-        return self.standing.state in ("present", "served")
+        return self.standing.state in ("present", "grown", "served")
 
 
 def bars(

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from segments.domain.realtime.llc_name import is_llc_name
 from segments.domain.replacement.history.contents import Changes
 from segments.domain.replacement.lineage import REVERTED_FROM, ROLLBACK, UNDOES, Entry, Lineage, State
+from segments.names import REALTIME, split_table_name
 
 #: Note of an entry that went back to a snapshot: its number.
 RETURNS_TO: Final = "returns.to"
@@ -27,6 +29,7 @@ class Kind(StrEnum):
     UPLOAD = "upload"
     DELETE = "delete"
     CHANGE = "change"
+    COMMIT = "commit"
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ def origin_of(states: Mapping[str, str] | None, lineage: Lineage, changes: Chang
         return Origin(Kind.FIRST)
     switched = [e for e in reversed(lineage.in_order()) if _has_switched(e, states)]
     if not switched:
-        return Origin(_without_switch(changes))
+        return Origin(_without_switch(changes, is_stream=split_table_name(lineage.table)[1] == REALTIME))
     switches = len({(_switch_of(e), e.timestamp_ms) for e in switched})
     return Origin(_kind(switched), tuple(e.id for e in switched), switched[0].timestamp_ms, switches)
 
@@ -86,9 +89,9 @@ def _kind(switched: Sequence[Entry]) -> Kind:
     return Kind.UNDO if UNDOES in newest.notes else Kind.SWITCH
 
 
-def _without_switch(changes: Changes) -> Kind:
+def _without_switch(changes: Changes, *, is_stream: bool) -> Kind:
     came = any(before is None for before, _ in changes.values())
     went = any(after is None for _, after in changes.values())
     if came and not went:
-        return Kind.UPLOAD
+        return Kind.COMMIT if is_stream and all(map(is_llc_name, changes)) else Kind.UPLOAD
     return Kind.DELETE if went and not came and all(a is None for _, a in changes.values()) else Kind.CHANGE

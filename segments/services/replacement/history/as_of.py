@@ -13,6 +13,8 @@ from typing import Any, Final
 
 from segments.domain.formats.plural import counted
 from segments.domain.replacement.snapshots import Snapshot, find_snapshot
+from segments.domain.tables.keyed_tables import is_keyed
+from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput, PreconditionFailed, StateConflict
 from segments.names import OFFLINE, REALTIME, TableName, split_table_name
 from segments.services.core.context import Context
@@ -48,7 +50,9 @@ def reading_as_of(ctx: Context, table: TableName, name: str) -> Iterator[Query]:
     NotFound for an unknown table or snapshot, PreconditionFailed where its segments are not on servers, StateConflict
     where one was overwritten, also in the meantime.
     """
-    found, crcs = _contents(ctx, table, name)
+    found, crcs, config = _contents(ctx, table, name)
+    if crcs and (why_not := why_unreadable(config)):
+        raise InvalidInput(why_not, remedy="Leave out the option 'snapshot'.")
     if found.gone:
         raise PreconditionFailed(
             f"Snapshot {name} of table '{table}' is not on servers: {counted(len(found.gone), 'segment')} of it "
@@ -70,13 +74,24 @@ def reading_as_of(ctx: Context, table: TableName, name: str) -> Iterator[Query]:
     _require_same(table, name, {s: crc or 0 for s, crc in before.items()}, after)
 
 
+def why_unreadable(config: TableConfig) -> str:
+    """Why no snapshot of this table's history can be queried; empty: they can."""
+    if not is_keyed(config):
+        return ""
+    return (
+        f"Table '{config.table}' shows one row of each primary key: rows of earlier snapshots that later ones replaced "
+        "are hidden on its servers, so no earlier snapshot can be queried."
+    )
+
+
 def segments_by_name(seen: Observed, ctx: Context, table: TableName, name: str) -> Snapshot:
     """The snapshot of a history's number, or of a name of the lineage. NotFound when there is none."""
     return _found(ctx, table, seen, name)[0]
 
 
-def _contents(ctx: Context, table: TableName, name: str) -> tuple[Snapshot, Mapping[str, int]]:
-    return _found(ctx, table, observe(ctx, table), name)
+def _contents(ctx: Context, table: TableName, name: str) -> tuple[Snapshot, Mapping[str, int], TableConfig]:
+    seen = observe(ctx, table)
+    return *_found(ctx, table, seen, name), seen.config
 
 
 def _found(ctx: Context, table: TableName, seen: Observed, name: str) -> tuple[Snapshot, Mapping[str, int]]:
@@ -105,8 +120,11 @@ def table_read(ctx: Context, sql: str) -> TableName:
         ctx.store.exists(paths.table_config(f"{raw}_{k}")) is not None for k in (OFFLINE, REALTIME)
     ):
         raise InvalidInput(
-            f"Table '{raw}' is hybrid, and snapshots are of one of its tables.", remedy=f"Ask for {raw}_{OFFLINE}."
+            f"Table '{raw}' is hybrid, and snapshots are of one of its tables.",
+            remedy=f"Ask for {raw}_{OFFLINE} or {raw}_{REALTIME}.",
         )
+    if kind is None and ctx.store.exists(paths.table_config(f"{raw}_{REALTIME}")) is not None:
+        kind = REALTIME
     return TableName(raw, kind or OFFLINE)
 
 

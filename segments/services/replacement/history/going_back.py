@@ -13,12 +13,13 @@ from typing import Any, Final
 
 from segments.domain.formats.plural import counted
 from segments.domain.replacement.history.origin import RETURNS_TO
+from segments.domain.replacement.history.stream import streamed_since
 from segments.domain.replacement.history.way import Present, Step, Way, way_to
 from segments.domain.replacement.lineage import Entry, State
 from segments.domain.replacement.undo.plan import begin
 from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.errors import PinotAdminError, PreconditionFailed, StateConflict
-from segments.names import TableName
+from segments.names import REALTIME, TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.engine.lineage import Opening, Return
@@ -111,14 +112,14 @@ def preview_return(ctx: Context, table: TableName, number: int) -> ReturnPreview
         number=number,
         present=newest.number if newest else number,
         allowed=bool(way.steps) and not blockers,
-        blockers=blockers if way.steps or blockers else [f"Queries see snapshot {number} now."],
+        blockers=blockers if way.steps or blockers else [_seen_now(table, number)],
         steps=[_sentence(step) for step in way.steps],
         before=summarise(records[s] for s in visible if s in records),
         after=summarise(there[s] for s in wanted if s in there),
         returning_segments=sorted(set(wanted).difference(visible)),
         leaving_segments=sorted(set(visible).difference(wanted)),
         undo_until_ms=undo_until_ms(ctx, seen.config),
-        notes=_notes(way),
+        notes=_notes(table, way),
     )
 
 
@@ -157,12 +158,18 @@ def return_to(ctx: Context, table: TableName, number: int, *, actor: Actor, part
 def _target(ctx: Context, table: TableName, number: int) -> _Target:
     wanted = contents_of(snapshot(ctx, table, number))
     seen = observe_served(ctx, table)
+    if table.type == REALTIME:
+        wanted |= dict.fromkeys(streamed_since(wanted, seen.ideal.maps), 0)
     way = way_to(_present(ctx, table, seen, wanted), wanted)
     if any(step.kind == "replace" for step in way.steps):
         try:
             ctx.engine.lineage.require_bring_back()
         except PinotAdminError as error:
             way = replace(way, blockers=(*way.blockers, str(error)))
+    back = [s for step in way.steps for s in step.back]
+    if back and table.type == REALTIME:
+        gone = counted(len(back), "deleted segment", "belongs", "belong")
+        way = replace(way, blockers=(*way.blockers, f"{gone} to it. Restore them on tab Deleted."))
     return _Target(seen, wanted, way)
 
 
@@ -194,6 +201,8 @@ def _replace(ctx: Context, table: TableName, found: _Target, number: int, actor:
         if new_id in seen.lineage.entries:
             return seen.lineage.entries[new_id]
         visible = set(seen.lineage.visible(seen.ideal.maps))
+        if table.type == REALTIME:
+            visible.difference_update(streamed_since(wanted, visible))  # the stream goes on meanwhile
         if visible - wanted != set(step.hide) or wanted - visible != set(step.back):
             raise StateConflict(
                 f"What queries see of table '{table}' changed meanwhile.", remedy="See the preview again, then confirm."
@@ -250,18 +259,29 @@ def _other_content(wanted: Mapping[str, int], there: Mapping[str, SegmentMetadat
     ]
 
 
+def _seen_now(table: TableName, number: int) -> str:
+    if table.type == REALTIME:
+        return f"Queries see all of snapshot {number} now. What the stream brought since stays."
+    return f"Queries see snapshot {number} now."
+
+
 def _sentence(step: Step) -> str:
     if step.kind == "rollback":
-        return "Newer replacements are rolled back, in one switch."
+        return "Rolls back the replacements that came later, in one switch."
     if step.kind == "undo":
-        return "A rollback is undone, in one switch: what it removed comes back from kept files."
+        return "Undoes a rollback, in one switch: what it removed comes back from kept files."
     back = counted(len(step.back), "deleted segment", "comes", "come")
     hide = counted(len(step.hide), "segment", "is", "are")
     shown = f"{back} back from kept files and {hide} hidden" if step.back else f"{hide} hidden"
     return f"{shown[0].upper()}{shown[1:]}, in one switch."
 
 
-def _notes(way: Way) -> list[str]:
+def _notes(table: TableName, way: Way) -> list[str]:
+    stays = "What the stream brought since then stays, and consumption goes on."
+    notes = [stays] if table.type == REALTIME and way.steps else []
     if len(way.steps) < 2:
-        return []
-    return [f"It takes {len(way.steps)} switches: between two of them queries see neither this snapshot nor today's."]
+        return notes
+    return [
+        *notes,
+        f"It takes {len(way.steps)} switches: between two of them queries see neither this snapshot nor today's.",
+    ]

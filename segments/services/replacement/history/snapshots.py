@@ -12,9 +12,9 @@ from segments.domain.replacement.history.contents import (
     unpack_changes,
     unpack_contents,
 )
-from segments.errors import InvalidInput, NotFound
+from segments.errors import NotFound
 from segments.models import Snapshot
-from segments.names import REALTIME, TableName
+from segments.names import TableName
 from segments.services.core.context import Context
 
 #: Every so many snapshots the whole list of segments is stored; others are made from the nearest such.
@@ -24,14 +24,9 @@ _MOST: Final = 2_147_483_647
 
 
 def history_of(ctx: Context, table: TableName) -> QuerySet[Snapshot]:
-    """All snapshots of a table, newest first, without the lists of their segments. InvalidInput for a
-    REALTIME table.
+    """All snapshots of a table, newest first, without the lists of their segments. Of a REALTIME table they consist of
+    committed segments.
     """
-    if table.type == REALTIME:
-        raise InvalidInput(
-            f"Table '{table}' has no history of snapshots: what queries see of it changes with every message.",
-            remedy="Its replacements are in its lineage.",
-        )
     return Snapshot.objects.filter(cluster__name=ctx.cluster, table_name=table.typed).defer(
         "changes", "whole", "states"
     )

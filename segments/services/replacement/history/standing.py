@@ -14,10 +14,11 @@ from typing import Final, Literal
 from django.db.models import QuerySet
 
 from segments.domain.formats.plural import counted
+from segments.domain.realtime.llc_name import is_llc_name
 from segments.domain.replacement.history.contents import unpack_changes
 from segments.errors import PinotAdminError
 from segments.models import Snapshot
-from segments.names import TableName
+from segments.names import REALTIME, TableName
 from segments.services.core.context import Context
 from segments.services.replacement.history.snapshots import contents_of
 from segments.services.replacement.lineage_record import Observed, observe
@@ -31,11 +32,12 @@ _MOST_CHANGES: Final = 100_000
 
 @dataclass(frozen=True)
 class Standing:
-    """``present``: queries see it; ``served``: all its segments are on servers; ``kept``: some come back from kept
-    files; ``expired``: some are nowhere any more, ``why`` says which; ``unknown``: not judged here.
+    """``present``: queries see it; ``grown``: they see all of it and what the stream brought since; ``served``: all its
+    segments are on servers; ``kept``: some come back from kept files; ``expired``: some are nowhere any more, ``why``
+    says which; ``unknown``: not judged here.
     """
 
-    state: Literal["present", "served", "kept", "expired", "unknown"]
+    state: Literal["present", "grown", "served", "kept", "expired", "unknown"]
     why: str = ""
 
 
@@ -58,14 +60,17 @@ class _Judge:
 
     def __init__(self, ctx: Context, seen: Observed, contents: Mapping[str, int]) -> None:
         self._ctx, self._seen, self._now = ctx, seen, contents
+        self._visible = frozenset(seen.lineage.visible(seen.ideal.maps))
+        self._is_stream = seen.table.type == REALTIME
+        self._unseen: set[str] = {s for s in contents if s not in self._visible}
+        self._more: set[str] = {s for s in self._visible if s not in contents and not self._is_streamed(s)}
         self._away: set[str] = {s for s in contents if s not in seen.ideal.maps}
         self._other: set[str] = set()
         self._kept: Collection[str] | None = None
 
     def down_to(self, newest: Snapshot, rows: QuerySet[Snapshot], wanted: Collection[int]) -> dict[int, Standing]:
         """The standings of the ``wanted``."""
-        is_present = set(self._now) == set(self._seen.lineage.visible(self._seen.ideal.maps))
-        found = {newest.number: Standing("present") if is_present else self._standing()}
+        found = {newest.number: Standing("present") if self._is_seen else self._standing()}
         walked = 0
         for number, data in rows.values_list("number", "changes").order_by("-number"):
             changes = unpack_changes(data)
@@ -80,18 +85,32 @@ class _Judge:
 
     def _set(self, name: str, crc: int | None) -> None:
         """The snapshot that is judged next has the segment with this CRC, or (None) not at all."""
-        self._away.discard(name)
-        self._other.discard(name)
+        for names in (self._away, self._other, self._unseen, self._more):
+            names.discard(name)
         if crc is None:
+            if name in self._visible and not self._is_streamed(name):
+                self._more.add(name)
             return
+        if name not in self._visible:
+            self._unseen.add(name)
         if name not in self._seen.ideal.maps:
             self._away.add(name)
         elif crc and self._now.get(name, crc) not in (0, crc):
             self._other.add(name)
 
+    @property
+    def _is_seen(self) -> bool:
+        """Do queries see all of it, and nothing else but rows of the stream?"""
+        return not self._unseen and not self._more
+
+    def _is_streamed(self, name: str) -> bool:
+        return self._is_stream and is_llc_name(name)
+
     def _standing(self) -> Standing:
         if self._other:
             return Standing("expired", f"Segment '{min(self._other)}' was overwritten since.")
+        if self._is_seen and self._is_stream:
+            return Standing("grown")
         if not self._away:
             return Standing("served")
         lost = self._away.difference(self._files())

@@ -19,7 +19,9 @@ from segments.console.presenters import rollback as presenter
 from segments.console.presenters.history.snapshots import bars
 from segments.console.views.tables.tables import head
 from segments.domain.formats.plural import counted
+from segments.domain.tables.table_config import TableConfig
 from segments.services.core.context import Actor
+from segments.services.replacement.history.as_of import why_unreadable
 from segments.services.replacement.history.causes import causes_of
 from segments.services.replacement.history.going_back import ACTION, ReturnPreview, preview_return, return_to
 from segments.services.replacement.history.snapshots import history_of
@@ -35,7 +37,11 @@ def snapshots(request: HttpRequest, typed: str) -> HttpResponse:
     rows = history_of(ctx, name).select_related("cluster")
     listing = cut(rows, page_number(request.GET.get("page")))
     left = standings(ctx, name, [r.number for r in listing.rows])
-    shown = {"listing": listing, "bars": bars(table, listing.rows, left, causes_of(listing.rows))}
+    shown = {
+        "listing": listing,
+        "bars": bars(table, listing.rows, left, causes_of(listing.rows)),
+        "why_unreadable": why_unreadable(TableConfig(name, table.config)),
+    }
     return render(request, "console/table_history.html", {**head(request, table, "history"), **shown})
 
 
@@ -68,8 +74,8 @@ def _explained(found: ReturnPreview) -> list[str]:
         undo = f"It can be undone until {until}, by going to snapshot {found.present} again."
     return [
         *found.steps,
-        f"Queries then see {counted(len(found.returning_segments), 'segment')} that they do not see now, and no longer "
-        f"{len(found.leaving_segments):,} that they do.",
+        f"Queries then see {counted(len(found.returning_segments), 'segment')} that they do not see now, and stop "
+        f"seeing {len(found.leaving_segments):,}.",
         undo,
     ]
 
