@@ -13,11 +13,14 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pinotadmin.settings")
 django.setup(set_prefix=False)
 
 from pinotadmin.handler import ThreadedHandler  # noqa: E402  (needs Django set up)
+from pinotadmin.path_prefix import check_prefix, without_prefix  # noqa: E402  (needs Django set up)
 from segments import wiring  # noqa: E402  (needs Django set up)
 from segments.answer_headers import DATA_HEADERS  # noqa: E402  (needs Django set up)
 from segments.processes.interpreter import collect_seldom, take_short_turns  # noqa: E402  (needs Django set up)
+from segments.services.core.page_addresses import address_of  # noqa: E402  (needs Django set up)
 
 Message = MutableMapping[str, Any]
+check_prefix()
 _django = ThreadedHandler()
 _LIVENESS = "/health/liveness"
 _PROBED = ("/health", "/health/readiness")
@@ -34,6 +37,10 @@ async def application(
     """Serve one connection or the life cycle."""
     if scope["type"] == "lifespan":
         await _lifespan(receive, send)
+        return
+    scope = without_prefix(scope)
+    if scope["type"] == "http" and not scope["path"]:
+        await _to_start_page(send)
     elif scope["type"] == "http" and scope["path"] == _LIVENESS and scope["method"] == "GET":
         await _say_alive(send)
     elif scope["type"] == "http" and scope["path"] in _PROBED:
@@ -52,6 +59,13 @@ async def _say_alive(send: Callable[[Mapping[str, Any]], Awaitable[None]]) -> No
     """On the event loop: also while every thread waits for replicas, say, the process is not a dead one."""
     await send({"type": "http.response.start", "status": 200, "headers": _ALIVE})
     await send({"type": "http.response.body", "body": b"OK"})
+
+
+async def _to_start_page(send: Callable[[Mapping[str, Any]], Awaitable[None]]) -> None:
+    """The prefix alone, without the slash that every link is relative to."""
+    headers = [*_ALIVE[2:], (b"location", address_of("/").encode()), (b"content-length", b"0")]
+    await send({"type": "http.response.start", "status": 308, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
 
 
 async def _lifespan(

@@ -27,6 +27,7 @@ from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 
 from pinotadmin.body_reader import BodyReader, Receive, Reservation, Send, read_small, refuse
+from pinotadmin.path_prefix import with_prefix
 from pinotadmin.response_headers import with_headers
 from pinotadmin.thread_limits import ThreadLimits
 from segments.api import body_gate, fast_path
@@ -162,9 +163,10 @@ class ThreadedHandler(ASGIHandler):
         """
         set_script_prefix(get_script_prefix(scope))
         signals.request_started.send(sender=self.__class__, scope=scope)
-        request, refusal = self.create_request(scope, body)
+        path = str(scope["path"])
+        request, refusal = self.create_request(with_prefix(scope), body)
         response: HttpResponseBase = (
-            with_headers(refusal, str(scope["path"])) if refusal is not None else self.get_response(request)  # type: ignore[arg-type]  # one is None
+            with_headers(refusal, path) if refusal is not None else self.get_response(request)  # type: ignore[arg-type]  # one is None
         )
         response._handler_class = self.__class__  # type: ignore[attr-defined]  # as Django's own method does
         if isinstance(response, FileResponse):

@@ -14,6 +14,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from segments.answer_headers import DATA_HEADERS, DATA_POLICY
+from segments.services.core.page_addresses import address_of, path_of
 
 _COMMON: Final = (
     "default-src 'none'; script-src 'self'{scripts}; style-src 'self'{styles}; img-src 'self' data:; font-src "
@@ -38,13 +39,16 @@ class ResponseHeaders:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """The response with its headers."""
-        return with_headers(self._get_response(request), request.path)
+        return with_headers(self._get_response(request), path_of(request))
 
 
 def with_headers(response: HttpResponseBase, path: str) -> HttpResponseBase:
     """The response to a request for this path with its headers. Only files of our own may be kept by browsers."""
     response.headers.setdefault("Content-Security-Policy", policy_of(path, response.get("Content-Type", "")))
     is_static = path.startswith(_STATIC)
+    for cookie in response.cookies.values():
+        # Other programs behind the same proxy do not get them.
+        cookie["path"] = address_of("/") if cookie["path"] == "/" else cookie["path"]
     for name, value in DATA_HEADERS.items():
         if name != "Cache-Control" or not is_static:
             response.headers.setdefault(name, value)

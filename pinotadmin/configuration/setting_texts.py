@@ -51,6 +51,14 @@ def as_networks(text: str) -> list[str]:
     return named
 
 
+def as_path_prefix(text: str) -> str:
+    """``/pinot``, ``/tools/pinot/`` or nothing; without the slash at its end."""
+    prefix = text.strip().rstrip("/")
+    if prefix and not re.fullmatch(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*){1,5}", prefix):
+        raise WrongText(f"a path such as /pinot, not {text[:60]!r}")
+    return prefix
+
+
 def as_bytes(text: str) -> int:
     """``512M``, ``20G``, or plain bytes; in bytes."""
     short = text.strip().upper().removesuffix("B").removesuffix("I")

@@ -10,7 +10,7 @@ from django.templatetags.static import static
 from pinotadmin import log_lines
 from pinotadmin.configuration.given import given
 from pinotadmin.configuration.setting_texts import as_bool, between, with_checked_certificate
-from pinotadmin.settings.installation import BASE_DIR, DATABASE, HOST, LOG_FORMAT, LOG_LEVEL, REDIS_URL
+from pinotadmin.settings.installation import BASE_DIR, DATABASE, HOST, LOG_FORMAT, LOG_LEVEL, PATH_PREFIX, REDIS_URL
 from pinotadmin.settings.limits import MAX_BODY_BYTES
 from segments.domain.jobs.workers import pools
 
@@ -91,7 +91,9 @@ DATABASES = {
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
-STATIC_URL = "/static/"
+#: Every address that is made begins with it.
+FORCE_SCRIPT_NAME = PATH_PREFIX or None
+STATIC_URL = f"{PATH_PREFIX}/static/"
 STATICFILES_DIRS = [("htmx", Path(django_htmx.__file__).parent / "static" / "django_htmx")]
 WHITENOISE_USE_FINDERS = True
 APPEND_SLASH = True
@@ -135,6 +137,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_SETTINGS": {"deepLinking": True, "syntaxHighlight": False},
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
+    "SERVERS": [{"url": PATH_PREFIX}] if PATH_PREFIX else [],
 }
 
 # -- Celery
@@ -166,7 +169,7 @@ DJANGO_CELERY_BEAT_TZ_AWARE = True
 
 # -- appearance of the admin
 UNFOLD = {
-    "SITE_TITLE": "pinotadmin", "SITE_HEADER": "pinotadmin", "SITE_URL": "/", "SHOW_HISTORY": True,
+    "SITE_TITLE": "pinotadmin", "SITE_HEADER": "pinotadmin", "SITE_URL": f"{PATH_PREFIX}/", "SHOW_HISTORY": True,
     "STYLES": [lambda _: static("segments/admin.css")],
     # The console's wine red.
     "COLORS": {"primary": {

@@ -12,6 +12,7 @@ from pinotadmin.configuration.setting_texts import (
     as_bytes,
     as_networks,
     as_number,
+    as_path_prefix,
     as_seconds,
     as_time_zone,
     number_from,
@@ -38,6 +39,10 @@ TRUSTED_PROXIES = given.value(
     "",
     "proxies whose X-Forwarded headers are believed, with commas between",
     as_networks,
+)
+#: What comes before each of our paths: FORCE_SCRIPT_NAME, cookies and static files follow it.
+PATH_PREFIX = given.value(
+    "PINOTADMIN_PATH_PREFIX", "", "path below which a proxy has all of it, such as /pinot", as_path_prefix
 )
 WEB_PROCESSES = given.value(
     "PINOTADMIN_WEB_PROCESSES", "1", "web processes of `up` behind the one port", number_from(1, 16)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pinotadmin.configuration.given import given
 from pinotadmin.configuration.setting_texts import between, number_from, words
+from pinotadmin.settings.installation import PATH_PREFIX
 
 
 def _names(text: str) -> frozenset[str]:
@@ -16,9 +17,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-LOGIN_URL = "/login/"
-LOGIN_REDIRECT_URL = "/"
-LOGOUT_REDIRECT_URL = "/login/"
+LOGIN_URL = LOGOUT_REDIRECT_URL = f"{PATH_PREFIX}/login/"
+LOGIN_REDIRECT_URL = f"{PATH_PREFIX}/"
 
 # -- OpenID Connect
 OIDC_ISSUER = given.text(

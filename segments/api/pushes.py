@@ -23,6 +23,7 @@ from segments.models import Push
 from segments.names import OFFLINE, TableName
 from segments.services.access.read_rights import readable_pushes
 from segments.services.core.context import Actor
+from segments.services.core.page_addresses import address_of
 from segments.services.jobs.queue import enqueue_push
 from segments.services.push.push_blocked import finish_push
 from segments.services.push.push_document import push_document
@@ -81,7 +82,7 @@ class PushesView(ApiView):
             self.ctx, asked.spec, actor, roots=wiring.input_roots(), override_checks=override, overwrite=overwrite
         )
         enqueue_push(self.ctx, str(push.pk))
-        return Response(push_document(push), status=201, headers={"Location": f"/api/v1/pushes/{push.pk}"})
+        return Response(push_document(push), status=201, headers={"Location": address_of(f"/api/v1/pushes/{push.pk}")})
 
 
 class PushView(ApiView):

@@ -11,6 +11,7 @@ from segments.api.base import ApiView, bool_param
 from segments.api.bodies import TokenBody, read_body
 from segments.models import ApiToken
 from segments.services.access.api_tokens import TokenWish, create_token, revoke_token, state_of, visible_tokens
+from segments.services.core.page_addresses import address_of
 
 
 class Tokens(ApiView):
@@ -38,7 +39,9 @@ class Tokens(ApiView):
         row, secret = create_token(request.user, _wish(read_body(request, TokenBody)), self.actor)
         answer = {**token_json(row), "token": secret}
         return Response(
-            answer, status=201, headers={"Location": f"/api/v1/tokens/{row.pk}", "Cache-Control": "no-store"}
+            answer,
+            status=201,
+            headers={"Location": address_of(f"/api/v1/tokens/{row.pk}"), "Cache-Control": "no-store"},
         )
 
 

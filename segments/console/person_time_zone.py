@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from segments.console.access import page
-from segments.services.core.page_addresses import own_address
+from segments.services.core.page_addresses import own_address, path_of
 from segments.services.preferences.choices import choices_of, choose_time_zone, time_zone
 
 #: Of the session: times are UTC until the person's zone is asked for again.
@@ -33,7 +33,8 @@ class PersonTimeZone:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer, in the person's zone."""
-        is_page = request.path == "/" or request.path.startswith("/console/")
+        path = path_of(request)
+        is_page = path == "/" or path.startswith("/console/")
         if not is_page or not request.user.is_authenticated:
             return self._get_response(request)
         own = request.session.get(_OWN) or _remember(request, request.user)

@@ -24,7 +24,7 @@ from segments.console.unavailable_operations import (
     unreachable_here,
 )
 from segments.domain.pinot.version import parse_version
-from segments.services.core.page_addresses import address_in, default_cluster
+from segments.services.core.page_addresses import address_in, address_of, default_cluster
 from segments.services.upkeep.inbox import waiting
 
 register = template.Library()
@@ -68,6 +68,12 @@ def waiting_findings(context: Any) -> Bell:
 def url_in(cluster: str, page: str, *args: Any) -> str:
     """The address of a page of the named cluster; an empty name: of the installation's own."""
     return address_in(cluster or default_cluster(), page, *args)
+
+
+@register.simple_tag
+def address(path: str) -> str:
+    """The address of a path that is no page of the console: ``/api/docs/``."""
+    return address_of(path)
 
 
 @register.simple_tag(takes_context=True)

@@ -21,6 +21,7 @@ from segments.services.clusters import clusters
 from segments.services.clusters.cluster_spec import TEXTS
 from segments.services.clusters.clusters import ClusterSpec
 from segments.services.clusters.secret_protection import check_secret_use
+from segments.services.core.page_addresses import address_of
 
 #: What a change keeps where its body does not name it. Secrets are kept elsewhere.
 _KEPT: Final = ("controller_urls", "tls_insecure", *TEXTS)
@@ -58,7 +59,9 @@ class Clusters(_ClustersView):
         """
         spec = _spec(request, None)
         row = clusters.add_cluster(spec, self.actor)
-        return Response(_checked(self, request, row), status=201, headers={"Location": f"/api/v1/clusters/{row.name}"})
+        return Response(
+            _checked(self, request, row), status=201, headers={"Location": address_of(f"/api/v1/clusters/{row.name}")}
+        )
 
 
 class OneCluster(_ClustersView):

@@ -19,6 +19,7 @@ from segments.api.permissions import Right
 from segments.domain.ingestion.single_file import PARAMETER, BatchConfig, parse_batch_config
 from segments.errors import InvalidInput, PayloadTooLarge
 from segments.names import OFFLINE, REALTIME, TableName, check_raw_table_name, shown, split_table_name
+from segments.services.core.page_addresses import address_of
 from segments.services.push import single_file
 from segments.services.push.upload_folders import check_room, folder_of, remove_unless_needed
 
@@ -110,7 +111,7 @@ class _SingleFile(ApiView):
         push = single_file.push_upload(self.ctx, table, self.upload, batch, self.actor, source=source)
         if not single_file.wait_for(self.ctx, push, WAIT_S):
             text = f"Ingestion of file into table: {table} goes on as push: {push.pk}"
-            address = f"/api/v1/pushes/{push.pk}"
+            address = address_of(f"/api/v1/pushes/{push.pk}")
             return Response({"status": text, "push": str(push.pk)}, status=202, headers={"Location": address})
         names = list(push.segments.order_by("ordinal").values_list("name", flat=True))
         what = f"segment: {names[0]}" if len(names) == 1 else f"segments: {', '.join(names)}"

@@ -13,6 +13,7 @@ from segments.api.bodies import BackgroundEndBody, ReasonBody, read_body
 from segments.errors import NotFound
 from segments.names import OFFLINE, TableName, split_table_name
 from segments.services.core.context import Actor
+from segments.services.core.page_addresses import address_of
 from segments.services.jobs.queue import enqueue_end
 from segments.services.replacement import entry_lease, explain, pins, rollback, snapshot_diff
 from segments.services.replacement.ends import end_jobs
@@ -207,7 +208,7 @@ def end_in_background(view: ApiView, request: Request, table: TableName, entry: 
     )
     if job.is_open:
         enqueue_end(view.ctx, job.id)
-    return Response(JobStatus(job).to_json(), status=202, headers={"Location": f"/api/v1/jobs/{job.id}"})
+    return Response(JobStatus(job).to_json(), status=202, headers={"Location": address_of(f"/api/v1/jobs/{job.id}")})
 
 
 def table_of(view: ApiView, request: Request, table: str) -> TableName:

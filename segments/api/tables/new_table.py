@@ -14,6 +14,7 @@ from segments.api.base import ApiView, need_text, text_field, text_param
 from segments.api.bodies import InferBody, LoadBody, read_body
 from segments.errors import InvalidInput
 from segments.services.core.context import Actor
+from segments.services.core.page_addresses import address_of
 from segments.services.jobs.queue import enqueue_push
 from segments.services.push.push_document import push_document
 from segments.services.tables.design.creation import create_and_push
@@ -122,4 +123,4 @@ class LoadTable(ApiView):
             roots=wiring.input_roots(),
         )  # fmt: skip
         enqueue_push(self.ctx, str(push.pk))
-        return Response(push_document(push), status=201, headers={"Location": f"/api/v1/pushes/{push.pk}"})
+        return Response(push_document(push), status=201, headers={"Location": address_of(f"/api/v1/pushes/{push.pk}")})

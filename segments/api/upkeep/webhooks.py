@@ -19,6 +19,7 @@ from segments.models import AlertDelivery, Webhook
 from segments.services.access.rights import has_right_everywhere
 from segments.services.alerts import delivery, webhooks
 from segments.services.alerts.webhooks import WebhookSpec
+from segments.services.core.page_addresses import address_of
 
 _LISTED = 200
 
@@ -52,7 +53,7 @@ class Webhooks(_WebhooksView):
         again.
         """
         row, secret = webhooks.add_webhook(wiring.webhooks(), _spec(read_body(request, WebhookBody), None), self.actor)
-        headers = {"Location": f"/api/v1/webhooks/{row.pk}", "Cache-Control": "no-store"}
+        headers = {"Location": address_of(f"/api/v1/webhooks/{row.pk}"), "Cache-Control": "no-store"}
         return Response({**webhook_json(row), "secret": secret}, status=201, headers=headers)
 
 

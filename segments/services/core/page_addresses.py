@@ -18,6 +18,16 @@ PREFIX: Final = "console/c/"
 RETURN_TO: Final = "next"
 
 
+def address_of(path: str) -> str:
+    """The address of a path of the installation (``/api/docs/``), below the prefix that a proxy has it under."""
+    return f"{settings.PATH_PREFIX}{path}"
+
+
+def path_of(request: HttpRequest) -> str:
+    """The path that was asked for, without that prefix."""
+    return request.path.removeprefix(settings.PATH_PREFIX)
+
+
 def default_cluster() -> str:
     """The installation's own cluster, whose pages need no name in the address."""
     return str(settings.CLUSTER_NAME)
@@ -26,7 +36,7 @@ def default_cluster() -> str:
 def address_in(cluster: str, page: str, *args: Any) -> str:
     """The address of a page of the named cluster, whichever the present page is about."""
     is_default = cluster == default_cluster()
-    with mounted_at("/" if is_default else f"/{PREFIX}{cluster}/"):
+    with mounted_at(address_of("/" if is_default else f"/{PREFIX}{cluster}/")):
         return reverse(page, args=args, urlconf=settings.ROOT_URLCONF if is_default else settings.CLUSTER_URLCONF)
 
 
@@ -49,7 +59,7 @@ def at_home() -> Iterator[None]:
     before = get_urlconf()
     set_urlconf(None)
     try:
-        with mounted_at("/"):
+        with mounted_at(address_of("/")):
             yield
     finally:
         set_urlconf(before)

@@ -4,36 +4,22 @@ on the API's documents.
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 import pytest
-from django.contrib.auth.models import Group, User
-from django.test import Client
-from django.utils import timezone
-from django_celery_beat.models import CrontabSchedule, PeriodicTask
+from django.contrib.auth.models import User
 from playwright.sync_api import BrowserContext, Page
 
 from segments.models import (
-    ApiToken,
-    AuditEvent,
-    Finding,
-    FindingSnooze,
-    Grant,
-    KeptQuery,
     Push,
-    SetAsideMessage,
-    SignOnIdentity,
     Table,
-    Webhook,
 )
-from segments.services.upkeep.periodic_passes import DECLARED
-from segments.services.upkeep.schedules import ensure_schedules
 from segments.store.records.instances import join
 from tests.browser.accessibility.faults import faults_of, faults_shown, logged_in_as
 from tests.browser.accessibility.registered import admin_actions, admin_addresses, console_routes, whole_pages
+from tests.browser.accessibility.rows import client_of, values_of
 from tests.browser.conftest import NEW
-from tests.factories import CLUSTER, make_entry, make_files, make_session, make_user
+from tests.factories import make_entry, make_files, make_session
 from tests.pinot_cluster.fake_pinot import PinotCluster
 from tests.services.realtime_world import TABLE as REALTIME
 from tests.services.realtime_world import RealtimeWorld
@@ -55,43 +41,6 @@ _OTHER_STATES: Final = (
     "/console/tables/<typed>/rollback/give-up/",
     "/login/sso/return/",
 )
-
-
-@pytest.fixture
-def root(transactional_db: None) -> User:
-    """A superuser, and a row of everything that people make."""
-    root = make_user("root", is_staff=True, is_superuser=True)
-    soon = timezone.now() + timedelta(days=1)
-    ensure_schedules(DECLARED)
-    Grant.objects.create(user=root, tables="*")
-    Group.objects.create(name="people")
-    CrontabSchedule.objects.create()
-    SignOnIdentity.objects.create(user=root, issuer="https://sso.example", subject="4711")
-    ApiToken.objects.create(owner=root, name="nightly", digest="0", scopes=["read"], expires_at=soon)
-    FindingSnooze.objects.create(cluster=CLUSTER, table_name="t_OFFLINE", code="x", until=soon, actor="root")
-    Webhook.objects.create(name="chat", url="https://chat.example/hook")
-    KeptQuery.objects.create(owner=root, cluster=CLUSTER, name="rows", sql="SELECT 1 FROM t", kept_at=timezone.now())
-    return root
-
-
-def _values(typed: str, segment: str) -> dict[str, Any]:
-    """What stands in the holes of addresses."""
-    push, finding = Push.objects.first(), Finding.objects.filter(table_name=typed).first()
-    message = SetAsideMessage.objects.first()
-    return {
-        "typed": typed, "segment": segment, "entry_id": "entry-1", "number": message.pk if message else 1,
-        "partition": 0, "session": "cp_1_0a0b0c0d", "push_id": push.pk if push else "",
-        "finding": finding.pk if finding else 0, "instance": "Server_s_8098", "name": "prod",
-        "event_id": AuditEvent.objects.all()[0].pk, "link": KeptQuery.objects.get().link,
-        "hook": Webhook.objects.get().pk, "token": ApiToken.objects.get().pk,
-        "schedule": PeriodicTask.objects.exclude(task__startswith="celery.")[0].pk,
-    }  # fmt: skip
-
-
-def _client(person: User) -> Client:
-    client = Client()
-    client.force_login(person)
-    return client
 
 
 def test_no_page_of_the_admin_has_a_serious_fault(root: User, realtime: RealtimeWorld, context: BrowserContext) -> None:
@@ -126,8 +75,8 @@ def test_no_page_of_the_console_has_a_serious_fault(
     root: User, blocked: Push, prod: PinotCluster, world: World, context: BrowserContext
 ) -> None:
     join(world.memory, "Server_s_8098", "s", 8098, ["DefaultTenant_OFFLINE"], adminPort="8097")
-    routes, client = [r for r in console_routes() if "/consumption/" not in r.path], _client(root)
-    values = _values("t_OFFLINE", NEW[0]) | {"task_type": "none"}
+    routes, client = [r for r in console_routes() if "/consumption/" not in r.path], client_of(root)
+    values = values_of("t_OFFLINE", NEW[0]) | {"task_type": "none"}
     pages, refused = whole_pages(client, routes, values, f"s={NEW[0]}&e=entry-1&from=1&to=2")
     tasks = [r for r in routes if "/passes/tasks/" in r.path]
     of_tasks = {"task_type": "MergeRollupTask", "name": next(iter(prod.rest.tasks.tasks["MergeRollupTask"]))}
@@ -141,7 +90,7 @@ def test_no_page_of_consumption_has_a_serious_fault(
     root: User, realtime: RealtimeWorld, context: BrowserContext
 ) -> None:
     routes, typed = [r for r in console_routes() if "/consumption/" in r.path], REALTIME.typed
-    values = _values(typed, realtime.consuming[0])
-    pages, refused = whole_pages(_client(root), routes, values, f"t={typed}&all=1")
+    values = values_of(typed, realtime.consuming[0])
+    pages, refused = whole_pages(client_of(root), routes, values, f"t={typed}&all=1")
     assert refused == []
     assert faults_of(logged_in_as(context, "root"), pages) == {}

@@ -14,7 +14,7 @@ from segments.console.cluster_address import cluster_of
 from segments.models import Table
 from segments.names import OFFLINE, REALTIME
 from segments.services.access import search_rows
-from segments.services.core.page_addresses import address_in, default_cluster
+from segments.services.core.page_addresses import address_in, address_of, default_cluster
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,8 @@ def search(request: HttpRequest, text: str) -> list[Group]:
             for s in search_rows.sessions(user, cluster, text)
         )),
         ("People", lambda: (
-            Hit(u.get_username(), "user", f"/admin/auth/user/{u.pk}/change/") for u in search_rows.people(user, text)
+            Hit(u.get_username(), "user", address_of(f"/admin/auth/user/{u.pk}/change/"))
+            for u in search_rows.people(user, text)
         )),
     ]  # fmt: skip
     groups = [Group(title, list(hits())) for title, hits in found]
@@ -111,9 +112,9 @@ def _pages(request: HttpRequest, text: str) -> Iterator[Hit]:
         if is_there and _fits(text, words):
             yield Hit(words.split(" webhooks")[0], "page", address_in(home, f"console:{page}"))
     if _fits(text, "REST API documentation"):
-        yield Hit("REST API", "page", "/api/docs/")
+        yield Hit("REST API", "page", address_of("/api/docs/"))
     if getattr(request.user, "is_staff", False) and _fits(text, "Admin"):
-        yield Hit("Admin", "page", "/admin/")
+        yield Hit("Admin", "page", address_of("/admin/"))
 
 
 def _actions(request: HttpRequest, text: str) -> Iterator[Hit]:

@@ -20,6 +20,7 @@ from segments.errors import PinotAdminError
 from segments.models import ApiToken
 from segments.services.access.api_tokens import create_token, find_token, revoke_token, state_of, visible_tokens
 from segments.services.core.context import Actor
+from segments.services.core.page_addresses import address_of
 
 _MARKS = {
     "valid": Mark("valid", "ok", "check"),
@@ -105,7 +106,7 @@ def _page(request: HttpRequest, form: TokenForm, status: int = HTTPStatus.OK, **
         "rows": rows,
         "is_all": is_all,
         "may_see_all": may_see_all,
-        "site": request.build_absolute_uri("/"),
+        "site": request.build_absolute_uri(address_of("/")),
         **made,
     }
     return render(request, "console/tokens.html", context, status=status)

@@ -26,7 +26,7 @@ from segments.domain.push.push_model import RecordReader
 from segments.domain.tables.design.given_names import table_name_of
 from segments.errors import InvalidInput, NotFound, PinotAdminError
 from segments.names import OFFLINE, TableName
-from segments.services.core.page_addresses import default_cluster
+from segments.services.core.page_addresses import address_of, default_cluster
 from segments.services.jobs import queue
 from segments.services.tables.design import creation, uploads
 from segments.services.tables.design.inferred_table import InferredTable, InputWish, infer_table
@@ -159,7 +159,7 @@ def _source_page(request: HttpRequest, form: SourceForm, status: int = HTTPStatu
     context = {
         "form": form,
         "may_administer": may_somewhere(request, ADMINISTER),
-        "upload_to": f"{'' if cluster == default_cluster() else f'/clusters/{cluster}'}/api/v1/uploads",
+        "upload_to": address_of(f"{'' if cluster == default_cluster() else f'/clusters/{cluster}'}/api/v1/uploads"),
     }
     return render(request, "console/new_table/choose.html", context, status=status)
 
