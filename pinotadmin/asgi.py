@@ -12,8 +12,8 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pinotadmin.settings")
 django.setup(set_prefix=False)
 
+from pinotadmin.configuration.path_prefix import check_prefix, without_prefix  # noqa: E402  (needs Django set up)
 from pinotadmin.handler import ThreadedHandler  # noqa: E402  (needs Django set up)
-from pinotadmin.path_prefix import check_prefix, without_prefix  # noqa: E402  (needs Django set up)
 from segments import wiring  # noqa: E402  (needs Django set up)
 from segments.answer_headers import DATA_HEADERS  # noqa: E402  (needs Django set up)
 from segments.processes.interpreter import collect_seldom, take_short_turns  # noqa: E402  (needs Django set up)

@@ -27,7 +27,7 @@ from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 
 from pinotadmin.body_reader import BodyReader, Receive, Reservation, Send, read_small, refuse
-from pinotadmin.path_prefix import with_prefix
+from pinotadmin.configuration.path_prefix import with_prefix
 from pinotadmin.response_headers import with_headers
 from pinotadmin.thread_limits import ThreadLimits
 from segments.api import body_gate, fast_path

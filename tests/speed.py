@@ -27,10 +27,12 @@ LONG_FILES = (
     "tests/integration/test_life.py",
     "tests/integration/two_hosts/test_two_hosts.py",
     "tests/integration/test_postgresql.py",
+    "tests/integration/proxy/test_behind_nginx.py",
     # everything else
     "tests/security/test_campaign.py",
     "tests/browser/accessibility/test_every_page.py",
     "tests/browser/accessibility/test_pages.py",
+    "tests/browser/accessibility/test_path_prefix.py",
     "tests/browser/test_policies.py",
     "tests/security/test_route_matrix.py",
     "tests/push/test_spark_ports.py",

@@ -1,0 +1,1 @@
+"""An installation behind a real nginx."""
