@@ -38,7 +38,7 @@ async def application(
     if scope["type"] == "lifespan":
         await _lifespan(receive, send)
         return
-    scope = without_prefix(scope)
+    scope = without_prefix(dict(scope))
     if scope["type"] == "http" and not scope["path"]:
         await _to_start_page(send)
     elif scope["type"] == "http" and scope["path"] == _LIVENESS and scope["method"] == "GET":
