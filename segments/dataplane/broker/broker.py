@@ -302,6 +302,8 @@ class Broker:
                 answers.SEGMENTS_UNAVAILABLE,
                 f"{len(nowhere)} of {len(wanted)} segments of table '{routing.table}' are served by no live server:"
                 f" {answers.name_some(nowhere)}. Check the servers.",
+                # Each has a server, none has all of their partition: one of these is about to.
+                is_outdated=all(routing.replicas.get(s) for s in nowhere),
             )
         return replicas
 

@@ -215,8 +215,32 @@ def test_nobody_waits_for_a_replica_whose_server_is_dead(world: RealtimeWorld, t
     assert talk.consumed(1, 40)[0] == "COMMIT"
 
 
-def test_a_committer_that_restarted_alone_commits_what_it_has_then(world: RealtimeWorld, talk: Spoken) -> None:
+def test_while_a_partition_moves_a_round_hears_the_server_that_it_leaves_too(
+    world: RealtimeWorld, talk: Spoken
+) -> None:
+    """The record says how many replicas the table has, the ideal state who consumes: one more for a while."""
     world.set_record(talk.segment, segment_realtime_numReplicas="1")
+    assert talk.consumed(1, 40, "forceCommitMessageReceived") == ("HOLD", "40")
+    assert talk.consumed(2, 30) == ("HOLD", "30")
+    assert talk.consumed(3, 40) == ("COMMIT", "40")
+
+
+def test_a_replica_that_was_moved_away_in_the_middle_of_a_round_is_not_waited_for(
+    world: RealtimeWorld, talk: Spoken
+) -> None:
+    assert talk.consumed(1, 40, "timeLimit") == ("HOLD", "40")
+    path = paths.ideal_state(TABLE.typed)
+    node = world.memory.get(path)
+    assert node is not None
+    assert node.record is not None
+    row = {instance(1): "CONSUMING", instance(2): "CONSUMING"}
+    world.memory.replace(path, replace(node.record, maps={**node.record.maps, talk.segment: row}), node.version)
+    assert talk.consumed(2, 40) == ("COMMIT", "40")
+
+
+def test_a_committer_that_restarted_alone_commits_what_it_has_then(world: RealtimeWorld, talk: Spoken) -> None:
+    for server in (2, 3):
+        world.memory.delete(paths.live_instance(instance(server)))
     talk.uploading(1, 40)
     path = paths.live_instance(instance(1))
     node = world.memory.get(path)

@@ -10,16 +10,17 @@ from dataclasses import dataclass
 from segments.dataplane.server.consuming.decisions import Committed
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.commit.fields import END_OFFSET, FLUSH_ROWS, START_OFFSET
-from segments.domain.realtime.llc_name import LLCName, parse_llc_name
+from segments.domain.realtime.llc_name import LLCName, is_llc_name, parse_llc_name, partition_stem
 from segments.domain.realtime.pause import pause_of, stream_partition
 from segments.domain.realtime.streams.stream_config import DEFAULT_FLUSH_ROWS, StreamConfig, stream_maps, stream_of
 from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.domain.segments import segment_metadata
-from segments.domain.segments.ideal_state import CONSUMING
+from segments.domain.segments.ideal_state import CONSUMING, OFFLINE, serving
 from segments.domain.segments.peer_download import peers_serve
 from segments.domain.segments.segment_metadata import COMMITTING, COMPLETED_STATUSES, SegmentMetadata
 from segments.domain.tables import schema as schemas
 from segments.domain.tables import table_config as configs
+from segments.domain.tables.keyed_tables import is_keyed
 from segments.domain.tables.schema import Schema
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import NotFound, RecordCorrupt
@@ -116,7 +117,7 @@ def read_source(store: Store, table: str, segment: str, instance: str) -> Source
         end=_offset(stream, meta, END_OFFSET) if meta.status == COMMITTING else None,
         is_done=meta.status in COMPLETED_STATUSES,
         is_paused=pause is not None and pause.stops(name.partition, topics),
-        has_others=_has_others(view, segment, instance),
+        has_others=_has_others(view, ideal, read_config, segment, instance),
     )
 
 
@@ -159,9 +160,29 @@ def _zxid(node: Versioned | None) -> int:
 
 def has_others(store: Store, source: Source, instance: str) -> bool:
     """Does another replica answer queries on the segment now?"""
-    return _has_others(store.get(paths.external_view(source.table)), source.name.text, instance)
+    view, ideal = store.get_many([paths.external_view(source.table), paths.ideal_state(source.table)])
+    return _has_others(view, ideal, source.config, source.name.text, instance)
 
 
-def _has_others(view: Versioned | None, segment: str, instance: str) -> bool:
-    row: Mapping[str, str] = view.record.maps.get(segment, {}) if view and view.record else {}
-    return any(state == CONSUMING for other, state in row.items() if other != instance)
+def _has_others(
+    view: Versioned | None, ideal: Versioned | None, config: TableConfig, segment: str, instance: str
+) -> bool:
+    served, wanted = _rows(view), _rows(ideal)
+    others = [i for i, state in served.get(segment, {}).items() if state == CONSUMING and i != instance]
+    if not others or not is_keyed(config):
+        return bool(others)
+    # Only a server with the whole partition is asked.
+    before = [s for s, row in wanted.items() if set(row.values()) != {OFFLINE} and _is_before(s, segment)]
+    return any(all(i in serving(served.get(s, {})) for s in before) for i in others)
+
+
+def _is_before(segment: str, other: str) -> bool:
+    return (
+        is_llc_name(segment)
+        and partition_stem(segment) == partition_stem(other)
+        and parse_llc_name(segment).sequence < parse_llc_name(other).sequence
+    )
+
+
+def _rows(node: Versioned | None) -> Mapping[str, Mapping[str, str]]:
+    return node.record.maps if node and node.record else {}

@@ -244,8 +244,8 @@ class Worker:
     def _hand_over(self, intake: PartitionReader, reason: str | None) -> None:
         """The connection is free for the partition's next segment; after a full one that is read at once."""
         intake.rest()
-        if self._gate is not None and reason == decisions.ROW_LIMIT:
-            self._gate.is_full()
+        if reason == decisions.ROW_LIMIT:
+            self._has_all()
         is_full = reason in (decisions.ROW_LIMIT, decisions.TIME_LIMIT, decisions.INDEX_FULL)
         if is_full and self._parts.settings.reads_ahead and not self._waiting.is_forced:
             self._host.read_ahead(intake)
@@ -254,6 +254,7 @@ class Worker:
 
     def _commit_here(self, commit: Commit, intake: PartitionReader, build_time_s: int, reason: str | None) -> bool:
         """Commit it; True when nothing more is to be done here."""
+        self._has_all()
         self._set(State.COMMITTING)
         try:
             held = commit.run(build_time_s, reason)
@@ -302,6 +303,7 @@ class Worker:
                 case Online.DOWNLOAD:
                     return self._discard(intake, committed)
                 case Online.BUILD:
+                    self._has_all()
                     self._set(State.RETAINING)
                     held = commit.rebuild(committed)
                     if held is None:
@@ -345,6 +347,13 @@ class Worker:
         if gate is not None and intake is not None and gate.is_open(intake.offset):
             self._gate, self.is_reported = None, True
             self._host.changed(self)
+
+    def _has_all(self) -> None:
+        """It has all the rows that it will have: others show no more of it, only the next segment's."""
+        gate = self._gate
+        if gate is not None:
+            gate.is_full()
+            self._report_if_open()
 
     def _committed(self) -> Committed | None:
         """What is or will be committed; None when the record does not say (yet)."""

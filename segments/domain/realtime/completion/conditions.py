@@ -56,7 +56,7 @@ def is_shortcut(seen: Seen) -> bool:
 
 def is_time_to_pick(seen: Seen) -> bool:
     """All replicas reported, or the window is over."""
-    return seen.now_ms > seen.machine.start_ms + PICK_MS or seen.machine.has_heard_all(seen.message.absent)
+    return seen.now_ms > seen.machine.start_ms + PICK_MS or seen.machine.has_heard_all(seen.message.awaited)
 
 
 def picks_reporter(seen: Seen) -> bool:

@@ -73,9 +73,9 @@ class Machine:
     asked_again: int = 0
     reading_on: frozenset[str] = frozenset()
 
-    def has_heard_all(self, absent: int = 0) -> bool:
-        """Have all replicas that still consume reported? ``absent``: how many of the silent ones are not alive."""
-        return len(self.offsets) >= self.replicas - len(self.excluded) - absent
+    def has_heard_all(self, awaited: int | None = None) -> bool:
+        """Have all replicas that still consume reported? ``awaited``: as in ``Message``."""
+        return awaited == 0 if awaited is not None else len(self.offsets) >= self.replicas - len(self.excluded)
 
     @property
     def has_started(self) -> bool:

@@ -30,9 +30,10 @@ class Message:
     """One message of ``instance``. ``offset`` is exclusive; LOST and BUILD_FAILED have none.
 
     ``session`` is the sender's live session ("" when it is not alive). ``is_same_content``: a commit end that
-    describes, CRC and all, what is on record already. ``absent``: replicas that neither reported nor stopped, and are
-    not alive: nobody waits for them. ``is_crowded``: as many segments of the partition are being committed as may be.
-    ``has_read_on``: the sender has read rows behind its offset, or is reading them.
+    describes, CRC and all, what is on record already. ``awaited``: how many replicas consume it on servers that live
+    and have neither reported nor stopped; None where nobody knows: as many as the round was opened with.
+    ``is_crowded``: as many segments of the partition are being committed as may be. ``has_read_on``: the sender has
+    read rows behind its offset, or is reading them.
     """
 
     kind: Kind
@@ -42,7 +43,7 @@ class Message:
     extra_s: int = 0
     session: str = ""
     is_same_content: bool = False
-    absent: int = 0
+    awaited: int | None = None
     is_crowded: bool = False
     has_read_on: bool = False
 

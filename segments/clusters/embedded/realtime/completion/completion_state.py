@@ -129,25 +129,23 @@ def current_machine(ctx: Context, seen: Observed, message: Message, now_ms: int)
     )
 
 
-def absent_replicas(ctx: Context, seen: Observed, machine: Machine, message: Message) -> int:
-    """How many replicas a round need not wait for: they are not alive, or stopped in a round before this one.
+def awaited_replicas(ctx: Context, seen: Observed, machine: Machine, message: Message) -> int | None:
+    """How many replicas a round has still to hear: those of the ideal state that consume and are alive. None: as many
+    as the segment's record says.
 
-    0 unless the sender itself is alive: names alone never die.
+    The ideal state may have more than the record, while a partition moves: a commit that does not wait for the server
+    that has the older segments leaves nobody with all of them. Names alone never die, so the sender itself has to be
+    alive.
     """
-    known = {*machine.offsets, *machine.excluded, message.instance}
-    if (
-        message.kind is not Kind.CONSUMED
-        or not message.session
-        or machine.winner is not None
-        or len(known) >= machine.replicas
-    ):
-        return 0
+    if message.kind is not Kind.CONSUMED or not message.session or machine.winner is not None:
+        return None
     ideal = ctx.store.get(paths.ideal_state(seen.table.typed))
-    row = ideal.record.maps.get(seen.name.text, {}) if ideal and ideal.record else {}
-    unheard = {i: state for i, state in row.items() if i not in known}
-    silent = [i for i, state in unheard.items() if state == CONSUMING]
-    dead = sum(1 for node in ctx.store.get_many([paths.live_instance(i) for i in silent]) if node is None)
-    return len(unheard) - len(silent) + dead
+    row = ideal.record.maps.get(seen.name.text) if ideal and ideal.record else None
+    if not row:
+        return None
+    known = {*machine.offsets, *machine.excluded, message.instance}
+    silent = [i for i, state in row.items() if state == CONSUMING and i not in known]
+    return sum(node is not None for node in ctx.store.get_many([paths.live_instance(i) for i in silent]))
 
 
 def machine_writes(seen: Observed, after: Machine | None) -> list[Write]:

@@ -27,7 +27,7 @@ from segments.clusters.embedded.realtime.completion.completion_actions import (
 )
 from segments.clusters.embedded.realtime.completion.completion_state import (
     Observed,
-    absent_replicas,
+    awaited_replicas,
     current_machine,
     machine_writes,
     observe,
@@ -141,7 +141,7 @@ class _Conversation:
         machine = current_machine(self._ctx, seen, message, now_ms)
         message = replace(
             message,
-            absent=absent_replicas(self._ctx, seen, machine, message),
+            awaited=awaited_replicas(self._ctx, seen, machine, message),
             is_crowded=may_start(machine, message) and is_crowded(self._ctx, seen),
         )
         self._step = completion.step(machine, message, now_ms)
