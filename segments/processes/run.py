@@ -14,6 +14,7 @@ from segments.processes.endpoints import FILE_NAME, EndpointsFile
 from segments.processes.lock import DataDirectoryLock, wait_until_unlocked
 from segments.processes.logs import Terminal
 from segments.processes.machine.credentials import ADMIN_USER, Credentials, load_credentials
+from segments.processes.machine.database_file import DatabaseFile
 from segments.processes.machine.java import find_java
 from segments.processes.machine.ports import Wanted, choose_ports
 from segments.processes.machine.private_folder import make_private
@@ -80,8 +81,10 @@ def _run(request: Request, environ: Mapping[str, str], began: float) -> int:
         return plan.demo
 
     endpoints = EndpointsFile(options.data_dir / FILE_NAME, plan.endpoints)
+    database = None if environ.get("DATABASE_URL") else DatabaseFile(options.data_dir)
+    supervisor = Supervisor(options.data_dir, plan.specs, endpoints, terminal, Callbacks(healthy), database)
     try:
-        return asyncio.run(Supervisor(options.data_dir, plan.specs, endpoints, terminal, Callbacks(healthy)).run())
+        return asyncio.run(supervisor.run())
     finally:
         terminal.close()
         if shared is not None:

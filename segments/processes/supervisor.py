@@ -16,10 +16,13 @@ from segments.processes.control import SOCKET_NAME, ControlServer
 from segments.processes.endpoints import FILE_NAME, EndpointsFile
 from segments.processes.guardian import Guardian
 from segments.processes.logs import LogFile, Terminal
+from segments.processes.machine.database_file import DatabaseFile
 from segments.processes.sessions import kill_members
 
 #: Seconds that ``server start`` waits for readiness.
 START_WAIT_S = 120.0
+#: The ``once`` child that sets the database up.
+SETUP = "setup"
 _GUARDIAN_CHECK_S = 1.0
 
 
@@ -47,12 +50,15 @@ class Supervisor:
         endpoints: EndpointsFile | None,
         terminal: Terminal,
         callbacks: Callbacks | None = None,
+        database: DatabaseFile | None = None,
     ) -> None:
+        """``database``: the file that the child ``SETUP`` makes; None: it is not on this machine."""
         self._folder = folder
         self._specs = specs
         self._endpoints = endpoints
         self._terminal = terminal
         self._callbacks = callbacks or Callbacks()
+        self._database = database
         self._logs: dict[str, LogFile] = {}
         self._children: dict[str, Child] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -103,6 +109,8 @@ class Supervisor:
             self._tasks[name] = asyncio.create_task(child.run(self._children), name=name)
 
     def _child(self, spec: ChildSpec) -> Child:
+        if spec.name in self._logs:
+            self._logs[spec.name].close()
         self._logs[spec.name] = LogFile(self._folder / "logs" / f"{spec.name}.log")
         return Child(spec, self._token, self._guardian, self._say, self._on_change)
 
@@ -111,9 +119,25 @@ class Supervisor:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._ending.wait(), _GUARDIAN_CHECK_S)
             self._guardian.ensure_alive()
+            if self._database is not None and self._database.is_lost():
+                await self._set_up_again(self._database)
             for task in self._tasks.values():
                 if task.done() and not task.cancelled():
                     task.result()
+
+    async def _set_up_again(self, database: DatabaseFile) -> None:
+        """What parts have open is in no folder any more: they start again on a database that is set up anew. All that
+        was under way is carried on from ZooKeeper.
+        """
+        self._say("up", "the database was deleted or replaced: it is set up again, and what uses it starts again")
+        parts = [child for child in self._children.values() if SETUP in child.spec.after]
+        parts = [child for child in parts if child.state is not State.HELD]
+        await asyncio.gather(*(part.kill() for part in parts))
+        database.begin_anew()
+        setup = self._children[SETUP] = self._child(self._children[SETUP].spec)
+        await setup.run({})
+        for part in () if self._ending.is_set() else parts:
+            part.start()
 
     def _say(self, name: str, line: str) -> None:
         self._terminal.line(name, line)
@@ -136,6 +160,8 @@ class Supervisor:
                 self._endpoints.remove()
         if healthy and not self._was_healthy:
             self._was_healthy = True
+            if self._database is not None:
+                self._database.remember()
             self._after_first_health()
 
     def _after_first_health(self) -> None:

@@ -17,6 +17,7 @@ from segments.processes.child_run import Command
 from segments.processes.endpoints import Endpoints, EndpointsFile, ServerEndpoint
 from segments.processes.lock import DataDirectoryLock, wait_until_unlocked
 from segments.processes.logs import Terminal
+from segments.processes.machine.database_file import DatabaseFile
 from segments.processes.probes import Probe, beat_probe
 from segments.processes.supervisor import Supervisor
 
@@ -65,9 +66,9 @@ def main(folder: Path) -> int:
         )
     terminal = Terminal()
     try:
-        return asyncio.run(
-            Supervisor(folder, specs, EndpointsFile(folder / "endpoints.json", ENDPOINTS), terminal).run()
-        )
+        endpoints = EndpointsFile(folder / "endpoints.json", ENDPOINTS)
+        supervisor = Supervisor(folder, specs, endpoints, terminal, database=DatabaseFile(folder))
+        return asyncio.run(supervisor.run())
     finally:
         terminal.close()
         lock.release()

@@ -98,9 +98,9 @@ class Scenes(Folder):
         except requests.RequestException:
             return False
 
-    def ends_whole(self, session: str) -> None:
+    def ends_whole(self, session: str, seconds: float = 90) -> None:
         """The retry is over: all scenes are as they are told, and a batch at most was read again."""
-        poll(lambda: self.is_done(session), 90, "the session is over after the death")
+        poll(lambda: self.is_done(session), seconds, "the session is over after the death")
         assert self.client.counts(self.table) == self.after, "a session is done when queries see its rows"
         files = {Path(f["uri"]).name: f for f in poll(lambda: self.files(session), 20, "files are on record") or ()}
         assert {n for n, f in files.items() if f["state"] == "DROPPED"} == {"F2", "F5"}
@@ -127,5 +127,21 @@ def test_all_scenes_survive_a_killed_process_and_nothing_is_read_twice_that_was_
     for uri in staged:
         Path(uri).write_text("this file is not to be read again")
     folder.ends_whole(session)
+    installation.wait_healthy()
+    poll(lambda: not list(installation.folder.glob(f"**/Staging/{session}")), 20, "nothing stays staged")
+
+
+def test_all_scenes_survive_the_loss_of_the_database_while_everything_runs(
+    installation: Installation, client: Client, table: str
+) -> None:
+    folder = Scenes(installation, client, table)
+    session = folder.fail_and_change()
+    assert folder.trigger()["sessionId"] == session
+    staged = folder.staged(session)
+    for file in installation.folder.glob("db.sqlite3*"):
+        file.unlink()
+    for uri in staged:
+        Path(uri).write_text("this file is not to be read again")
+    folder.ends_whole(session, 150)  # every part that uses it starts again before
     installation.wait_healthy()
     poll(lambda: not list(installation.folder.glob(f"**/Staging/{session}")), 20, "nothing stays staged")
