@@ -126,14 +126,14 @@ class Supervisor:
                     task.result()
 
     async def _set_up_again(self, database: DatabaseFile) -> None:
-        """What parts have open is in no folder any more: they start again on a database that is set up anew. All that
+        """What parts have open is in no folder any more: they start again on a database that is set up again. All that
         was under way is carried on from ZooKeeper.
         """
         self._say("up", "the database was deleted or replaced: it is set up again, and what uses it starts again")
         parts = [child for child in self._children.values() if SETUP in child.spec.after]
         parts = [child for child in parts if child.state is not State.HELD]
         await asyncio.gather(*(part.kill() for part in parts))
-        database.begin_anew()
+        database.start_over()
         setup = self._children[SETUP] = self._child(self._children[SETUP].spec)
         await setup.run({})
         for part in () if self._ending.is_set() else parts:

@@ -1,4 +1,4 @@
-"""A data directory is its owner's alone, also one that was open before."""
+"""A data directory is its owner's alone, also one that was open before; and whether its database is still the same file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 from segments.errors import InvalidInput
 from segments.processes.child_run import Command
 from segments.processes.logs import LogFile
-from segments.processes.machine.private_folder import make_private
+from segments.processes.machine.database_file import DatabaseFile
+from segments.processes.machine.private_folder import DATABASE, make_private
 from tests.processes.test_plan import make_plan
 
 
@@ -88,3 +89,28 @@ def test_zookeeper_and_redis_write_private_files(tmp_path: Path) -> None:
     specs = {spec.name: spec for spec in make_plan(tmp_path).specs}
     assert specs["zookeeper"].command.umask == specs["redis"].command.umask == 0o077
     assert specs["worker"].command.umask == Command.umask == -1, "segments may go to a deep store that others read"
+
+
+def test_a_file_that_was_replaced_counts_as_lost_and_keeps_what_it_brings(tmp_path: Path) -> None:
+    file, path = DatabaseFile(tmp_path), tmp_path / DATABASE
+    path.write_text("old")
+    file.remember()
+    path.write_text("written to")
+    assert not file.is_lost()
+    (tmp_path / "new").write_text("another")
+    (tmp_path / "new").rename(path)
+    assert file.is_lost()
+    file.start_over()
+    assert (file.is_lost(), path.read_text()) == (False, "another")
+
+
+def test_what_lies_next_to_a_deleted_file_goes_too(tmp_path: Path) -> None:
+    file, path = DatabaseFile(tmp_path), tmp_path / DATABASE
+    for ending in ("", "-wal", "-shm"):
+        (tmp_path / f"{DATABASE}{ending}").write_text("old")
+    file.remember()
+    path.unlink()
+    assert file.is_lost()
+    file.start_over()
+    assert [(f.name, f.stat().st_size) for f in tmp_path.iterdir()] == [(DATABASE, 0)]
+    assert not file.is_lost()

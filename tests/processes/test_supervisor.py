@@ -21,6 +21,7 @@ from segments.processes.child_run import Command, Life
 from segments.processes.control import ask
 from segments.processes.guardian import Guardian
 from segments.processes.heartbeat_file import keep_heartbeat
+from segments.processes.machine.private_folder import DATABASE
 from segments.processes.probes import beat_probe
 from segments.processes.sessions import is_running
 from tests.processes.conftest import BEATING, CRASHING, PARENT, STEADY, STUBBORN, Tiny, never
@@ -295,3 +296,32 @@ def test_control_says_so_when_no_supervisor_runs(tiny: Tiny) -> None:
     process.wait()
     with pytest.raises(Unavailable, match="No 'up' runs on"):
         ask(tiny.folder, "kill", "web")
+
+
+_MAKE = f"import sys; open(sys.argv[1] + '/{DATABASE}', 'a').write('set up. ')"
+_SETUP = {"name": "setup", "once": True, "code": _MAKE}
+
+
+def test_a_database_that_was_deleted_is_set_up_again_and_what_uses_it_starts_again(tiny: Tiny) -> None:
+    process = tiny.up(
+        {"name": "zookeeper", "code": STEADY}, _SETUP, {"name": "web", "code": STEADY, "after": ["setup"]}
+    )
+    before = tiny.healthy()["pids"]
+    database = tiny.folder / DATABASE
+    assert database.read_text() == "set up. "
+    database.unlink()
+    wait_until(lambda: database.exists() and database.read_text() == "set up. ", 15, "the database is set up again")
+    wait_until(lambda: tiny.healthy()["pids"].get("web") not in (None, before["web"]), 15, "another web process")
+    assert tiny.healthy()["pids"]["zookeeper"] == before["zookeeper"]
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=15)
+    assert (process.returncode, output.count("it is set up again")) == (0, 1)
+
+
+def test_a_part_that_somebody_stopped_stays_down(tiny: Tiny) -> None:
+    tiny.up(_SETUP, {"name": "web", "code": STEADY, "after": ["setup"]}, {"name": "mirror", "code": STEADY})
+    tiny.healthy()
+    ask(tiny.folder, "stop", "web")
+    (tiny.folder / DATABASE).unlink()
+    wait_until(lambda: (tiny.folder / DATABASE).exists(), 15, "the database is set up again")
+    assert "is ready" in ask(tiny.folder, "start", "web")

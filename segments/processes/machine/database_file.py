@@ -22,7 +22,7 @@ class DatabaseFile:
         """Is it another file than the one that was remembered, or none?"""
         return self._known is not None and self._inode() != self._known
 
-    def begin_anew(self) -> None:
+    def start_over(self) -> None:
         """Once nobody has it open: of a deleted one what is left goes too, and an empty one comes in its place."""
         if self._inode() is None:
             for ending in ("-wal", "-shm"):
