@@ -1,4 +1,4 @@
-"""A data directory is its owner's alone, also one that was open before; and whether its database is still the same file."""
+"""A data directory is its owner's alone, also one that was open before, and knows its database from another."""
 
 from __future__ import annotations
 
