@@ -124,6 +124,15 @@ def test_what_another_key_overrules_is_named() -> None:
     assert not read({"consistentPushEnabled": "true", "enableAtomicUpload": "true"}).atomic_upload
     assert read({"ingestionMode": "sync", "enableAtomicUpload": "true"}).atomic_upload
     assert keys_of(problems({**PLAIN, "consistentPushMaxRetries": "3"})) == ["consistentPushMaxRetries"]
+    assert keys_of(problems({**PLAIN, "enableAtomicUpload": "true"})) == ["enableAtomicUpload"]
+    both = {"consistentPushEnabled": "true", "consistentPushSwapEnabled": "true"}
+    assert keys_of(problems({**PLAIN, **both})) == ["consistentPushEnabled"]
+
+
+def test_values_that_are_right_are_no_problem() -> None:
+    keys = {"errorRate": "0.5", "taskMaxDataSize": "1G", "ingestionMode": "sync", "modifiedFilePolicy": "Replace"}
+    assert problems({**PLAIN, **keys, "consistentPushEnabled": "true", "enableAtomicUpload": "false"}) == []
+    assert (read({"errorRate": "0.5"}).error_rate, read({}).error_rate) == (0.5, None)
 
 
 def test_a_replaced_time_range_needs_both_ends_in_order() -> None:
