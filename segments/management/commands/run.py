@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -16,6 +16,7 @@ from segments.management.commands.setup_database import has_pending_migrations
 from segments.processes.machine.java import find_java, spark_java_home
 from segments.processes.roles import commands
 from segments.processes.roles.together import become, run_together
+from segments.processes.roles.web_processes import run_web_processes, web_count
 
 ROLES: Final = ("web", "server", "worker", "beat", "mirror", "upkeep")
 #: What has no default that fits more than one host.
@@ -41,6 +42,11 @@ class Command(BaseCommand):
         parser.add_argument("role", choices=ROLES, help=_PURPOSES)
         parser.add_argument("--name", default="server-1", help="of a server: folder below DATA_DIR with its segments")
         parser.add_argument("--port", type=int, default=8098, help="of a server: part of its name Server_HOST_PORT")
+        parser.add_argument(
+            "--web-processes", type=web_count, default=settings.WEB_PROCESSES,
+            help="of the role web: processes behind the one port, each also at one of the ports behind it (default: "
+            "PINOTADMIN_WEB_PROCESSES, else 1)",
+        )  # fmt: skip
         parser.add_argument("--admin-port", type=int, default=8097, help="of a server: the port it listens on")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -58,11 +64,24 @@ class Command(BaseCommand):
             connections.close_all()
         sys.stdout.write(f"{role} of cluster {settings.CLUSTER_NAME} starts, reached at {settings.HOST}\n")
         sys.stdout.flush()
+        if role == "web" and options["web_processes"] > 1:
+            self._run_webs(options["web_processes"], environment)
         lines = _lines(role, options)
         if len(lines) > 1:
             wiring.close()
             sys.exit(run_together(lines, environment))
         become(lines[0], environment)
+
+    def _run_webs(self, count: int, environment: dict[str, str]) -> NoReturn:
+        wiring.close()
+        if not 0 < settings.PORT <= 65_535 - count:
+            raise CommandError(f"{count} web processes take PINOTADMIN_PORT and the {count} ports behind it.")
+        try:
+            sys.exit(run_web_processes(settings.BIND_HOST, settings.PORT, count, settings.TRUSTED_PROXIES, environment))
+        except OSError as error:
+            raise CommandError(
+                f"Port {settings.PORT} of {settings.BIND_HOST} cannot be listened at: {error.strerror}"
+            ) from error
 
 
 def _check(role: str) -> None:

@@ -17,6 +17,7 @@ from segments.errors import InvalidInput, PinotAdminError
 from segments.processes.machine import storage
 from segments.processes.machine.storage import checked_storage
 from segments.processes.plan import Options
+from segments.processes.roles.web_processes import web_count
 from segments.processes.run import Request, run_cluster
 from segments.services.backup.backup_file import read_header
 
@@ -58,13 +59,6 @@ def _input_root(source: str, text: str) -> Path | str:
 def _server_count(text: str) -> int:
     count = int(text)
     if not 0 <= count <= 16:
-        raise ValueError(text)
-    return count
-
-
-def _web_count(text: str) -> int:
-    count = int(text)
-    if not 1 <= count <= 16:
         raise ValueError(text)
     return count
 
@@ -140,7 +134,7 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--web-processes",
-            type=_web_count,
+            type=web_count,
             default=settings.WEB_PROCESSES,
             help="web processes behind the one port (default: PINOTADMIN_WEB_PROCESSES, else 1)",
         )

@@ -16,6 +16,8 @@ import uvicorn
 from uvicorn.config import Config
 from uvicorn.main import main as uvicorn_command
 
+from segments.processes.roles.parent import end_with_parent
+
 
 def open_shared(host: str, port: int) -> socket.socket:
     """The socket, bound and not listening: that begins with the first process that is ready. Raises OSError."""
@@ -33,6 +35,7 @@ def open_shared(host: str, port: int) -> socket.socket:
 def main(arguments: list[str]) -> None:
     """Serve until a signal; ``arguments``: the descriptor, then uvicorn's own."""
     shared, *rest = arguments
+    end_with_parent()
     given = uvicorn_command.make_context("uvicorn", rest).params
     options: dict[str, Any] = {name: given[name] for name in _TAKEN}
     config = Config(str(given["app"]), **options)

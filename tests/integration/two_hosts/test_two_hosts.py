@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import secrets
 import signal
 import subprocess
@@ -20,11 +21,11 @@ from segments.domain.jobs.workers.pools import POOLS
 from segments.processes.machine.valkey import redis_command
 from segments.store import paths
 from segments.store.on_zookeeper.client import ZooKeeperStore
-from tests.integration.running import Client
+from tests.integration.running import Client, Installation
 from tests.integration.two_hosts.document import filled, lists_of
 from tests.integration.two_hosts.parts import PASSWORD, SECRETS, Host, Part
 from tests.postgresql.server import MISSING, PostgreSQL, running_postgresql
-from tests.real_parts import free_port, start_zookeeper
+from tests.real_parts import free_port, free_ports, start_zookeeper
 from tests.waiting import poll, wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
@@ -95,9 +96,9 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoHosts]:
 
 def _start(hosts: TwoHosts) -> TwoHosts:
     webs = []
-    for host in (hosts.a, hosts.b):
-        port = str(free_port())
-        host.run("web", PINOTADMIN_PORT=port)
+    for host, processes in ((hosts.a, 2), (hosts.b, 1)):
+        port = str(free_ports(1 + processes))
+        host.run("web", PINOTADMIN_PORT=port, PINOTADMIN_WEB_PROCESSES=str(processes))
         host.run("server", {"8098": str(free_port()), "8097": str(free_port())})
         host.run("mirror")
         host.run("beat")
@@ -111,6 +112,10 @@ def _start(hosts: TwoHosts) -> TwoHosts:
 
 def _servers(hosts: TwoHosts) -> list[str]:
     return [name for name in hosts.store.children(paths.LIVE_INSTANCES) if name.startswith("Server_")]
+
+
+def _brokers(hosts: TwoHosts) -> list[str]:
+    return [name for name in hosts.store.children(paths.LIVE_INSTANCES) if name.startswith("Broker_")]
 
 
 def test_both_hosts_serve_one_cluster(hosts: TwoHosts) -> None:
@@ -147,6 +152,24 @@ def test_a_part_with_a_wrong_secret_or_none_says_so_and_does_not_join(
     assert hosts.store.children(paths.LIVE_INSTANCES) == before
 
 
+def _web_pids(parent: int) -> set[int]:
+    """The processes that this one started."""
+    lists = (task / "children" for task in Path(f"/proc/{parent}/task").iterdir())
+    return {int(pid) for found in lists for pid in found.read_text().split()}
+
+
+def test_one_of_two_web_processes_of_a_host_is_killed_and_not_missed(hosts: TwoHosts) -> None:
+    (web,) = [part for part in hosts.a.parts if "-web-" in part.log.name]
+    before = _web_pids(web.process.pid)
+    assert (len(before), len(_brokers(hosts))) == (2, 3)
+    os.kill(min(before), signal.SIGKILL)
+    for _ in range(10):
+        answer = requests.get(f"{hosts.webs[0]}/health/liveness", timeout=10, headers={"Connection": "close"})
+        assert answer.status_code == 200
+    wait_until(lambda: len(_web_pids(web.process.pid) - {min(before)}) == 2, 60, "another one in its place")
+    wait_until(lambda: len(_brokers(hosts)) == 3, 60, "all of them in the cluster")
+
+
 def test_probes_come_in_under_every_name_and_nothing_else_does(hosts: TwoHosts) -> None:
     for web in hosts.webs:
         for path, status in (("/health/readiness", 200), ("/health/liveness", 200), ("/health", 200), ("/tables", 400)):
@@ -158,6 +181,30 @@ def test_a_second_up_on_the_same_zookeeper_invents_no_secrets(hosts: TwoHosts, t
     status, said = hosts.b.tried("up", "--data-dir", str(tmp_path / "c"), "--port", "0", **none)
     assert (status, "exists already" in said, "secrets.json" in said) == (1, True, True), said
     assert not (tmp_path / "c" / "secrets.json").exists()
+
+
+@pytest.mark.parametrize("setting", ["PINOTADMIN_CLUSTER_SECRET", "PINOTADMIN_SECRET_KEY"])
+def test_a_second_up_with_another_secret_says_so_and_stops(hosts: TwoHosts, tmp_path: Path, setting: str) -> None:
+    before = hosts.store.children(paths.LIVE_INSTANCES)
+    status, said = hosts.b.tried("up", "--data-dir", str(tmp_path / "c"), "--port", "0", **{setting: OTHER})
+    assert (status, setting in said, "is not that of the cluster" in said, OTHER in said) == (1, True, True, False), (
+        said
+    )
+    assert hosts.store.children(paths.LIVE_INSTANCES) == before
+
+
+def test_a_second_up_with_the_secrets_of_the_first_joins(hosts: TwoHosts, tmp_path: Path) -> None:
+    before = {*_servers(hosts), *_brokers(hosts)}
+    settings = {**hosts.b.settings, "PINOTADMIN_ADMIN_PASSWORD": PASSWORD}
+    joined = Installation(tmp_path / "c", "--servers", "1", settings=settings).start(150)
+    try:
+        came = {*_servers(hosts), *_brokers(hosts)} - before
+        assert sorted(name.partition("_")[0] for name in came) == ["Broker", "Server"]
+        client = Client({**joined.endpoints, "authorization": f"Basic {LOGIN}"})
+        client.create("joined")
+        wait_until(lambda: "joined" in hosts.client(0).call("GET", "/tables").text, 30, "the table on the other host")
+    finally:
+        assert joined.stop() == 0
 
 
 @pytest.mark.parametrize("role", ["mirror", "beat"])
