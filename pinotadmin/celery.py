@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from celery import Celery, Task
-from celery.signals import beat_init, task_postrun, task_prerun, worker_init, worker_ready
+from celery.signals import beat_init, before_task_publish, task_postrun, task_prerun, worker_init, worker_ready
 from django.conf import settings
 
 from segments.domain.jobs.workers.pools import Pool
@@ -66,6 +66,12 @@ def _beat(name: str) -> None:
     while True:
         time.sleep(BEAT_EVERY_S)
         _board().beat(name, _now_ms())
+
+
+@before_task_publish.connect
+def _task_is_queued(headers: dict[str, Any], **_: Any) -> None:
+    """A task that is handed over again has waited since the first time."""
+    headers.setdefault(worker_status.QUEUED_AT, _now_ms())
 
 
 @task_prerun.connect

@@ -33,6 +33,7 @@ from pinotadmin.thread_limits import ThreadLimits
 from segments.api import body_gate, fast_path
 from segments.api.clusters import cluster_calls
 from segments.errors import PinotAdminError, TooManyRequests
+from segments.metrics.request_times import Timed
 
 #: Requests at work at once; one may wait minutes for replicas (end of a replacement), so there are many more than
 #: cores.
@@ -57,6 +58,10 @@ class ThreadedHandler(ASGIHandler):
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """One request. A view goes on when its client leaves; only a stream is cut then."""
+        with Timed(str(scope["path"]), send) as timed:
+            await self._limited(scope, receive, timed.send)
+
+    async def _limited(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         cluster_calls.receive(scope)
         sender = body_gate.sender(scope)
         try:

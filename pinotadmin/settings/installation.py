@@ -44,9 +44,7 @@ TRUSTED_PROXIES = given.value(
 PATH_PREFIX = given.value(
     "PINOTADMIN_PATH_PREFIX", "", "path below which a proxy has all of it, such as /pinot", as_path_prefix
 )
-WEB_PROCESSES = given.value(
-    "PINOTADMIN_WEB_PROCESSES", "1", "web processes behind the one port", number_from(1, 16)
-)
+WEB_PROCESSES = given.value("PINOTADMIN_WEB_PROCESSES", "1", "web processes behind the one port", number_from(1, 16))
 SILENCE_S = given.value(
     "PINOTADMIN_SILENCE_S", "15", "seconds of silence after which `up` restarts a process", as_seconds
 )

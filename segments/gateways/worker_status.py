@@ -20,6 +20,8 @@ from segments.errors import Unavailable
 log = logging.getLogger(__name__)
 _TIMEOUT_S: Final = 2.0
 _RUN: Final = "run:"
+#: The header of a task's message: when it was queued, in epoch milliseconds.
+QUEUED_AT: Final = "pinotadmin_queued_at_ms"
 #: Tasks that were ended because they took too long: so many are remembered.
 _KEPT: Final = 100
 
@@ -81,6 +83,28 @@ class WorkerStatus:
         running = tuple(_running(value) for name, value in fields.items() if name.startswith(_RUN))
         beat, began, done = (int(fields[name]) if name in fields else None for name in ("beat", "began", "done"))
         return Seen(beat, began, done, running)
+
+    def ticked(self, now_ms: int) -> None:
+        """Beat has looked for schedules that are due."""
+        self._try(lambda: self._client.set(self._prefix + "ticked", now_ms))
+
+    def read_tick(self) -> int | None:
+        """When beat last did; None: never. Unavailable when Redis does not answer."""
+        with _reached():
+            found: bytes | None = self._client.get(self._prefix + "ticked")  # type: ignore[assignment]  # not the asynchronous client
+        return None if found is None else int(found)
+
+    def read_queue(self, queue: str) -> tuple[int, int | None]:
+        """How many tasks wait for a worker in this queue of Celery's, and since when the oldest does, where its message
+        says so. Unavailable when Redis does not answer.
+        """
+        with _reached(), self._client.pipeline() as pipe:
+            pipe.llen(queue)
+            pipe.lindex(queue, -1)  # workers take from this end
+            length, oldest = pipe.execute()
+        headers = json.loads(oldest).get("headers", {}) if oldest else {}
+        at = headers.get(QUEUED_AT)
+        return int(length), int(at) if isinstance(at, int) else None
 
     def read_ended(self, since_ms: int) -> list[tuple[str, str, float, int]]:
         """(task, about, limit in s, when) of tasks that were ended since then. Unavailable when

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import Any, Final
 
 from django_celery_beat.schedulers import DatabaseScheduler
@@ -15,12 +16,15 @@ log = logging.getLogger(__name__)
 
 #: Seconds between two tries to have the role; also the longest sleep of the one that has it, which asks again then.
 _AGAIN_S: Final = 1.0
+#: Seconds between two notes of its work.
+_NOTE_S: Final = 5.0
 
 
 class ElectedScheduler(DatabaseScheduler):  # type: ignore[misc]  # ships no types
     """The schedules of the database, fired by the process that has the role ``beat``."""
 
     _is_elected = False
+    _noted_s = -_NOTE_S
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
         """Fire what is due, when it is this process that does so; seconds until this is asked again."""
@@ -29,6 +33,9 @@ class ElectedScheduler(DatabaseScheduler):  # type: ignore[misc]  # ships no typ
             log.info("This beat fires the schedules now.")
             self._initial_read, self._heap = True, None  # others fired them meanwhile
         self._is_elected = is_elected
+        if is_elected and time.monotonic() - self._noted_s >= _NOTE_S:
+            self._noted_s = time.monotonic()
+            wiring.worker_board().ticked(wiring.clock_ms())
         return min(float(super().tick(*args, **kwargs)), _AGAIN_S) if is_elected else _AGAIN_S
 
     def _ask(self) -> bool:

@@ -23,6 +23,19 @@ MIRROR_SECONDS: Final = Histogram(
 )
 WORKER_UP: Final = Gauge("worker_up", "1 when the pool of workers does its work.", ("pool",))
 WORKER_BUSY: Final = Gauge("worker_busy_slots", "Tasks that the pool is at.", ("pool",))
+QUEUE_LENGTH: Final = Gauge("queued_tasks", "Tasks that wait for a worker of the pool.", ("pool",), shown_by=_BY)
+QUEUE_WAIT: Final = Gauge(
+    "queued_task_oldest_seconds", "Time for which the oldest of them waits; 0 when none does.", ("pool",), shown_by=_BY
+)
+BEAT_SILENT: Final = Gauge(
+    "beat_last_tick_seconds", "Time since beat last looked for schedules that are due; every 5 s when all is well.",
+    (), shown_by=_BY,
+)  # fmt: skip
+REQUESTS: Final = Histogram(
+    "http_request_seconds", "Time from a request's head to the end of its answer, by what was asked (query, completion,"
+    " api, page, static) and the class of its status (2xx); aborted: its client left.", ("asked", "status"),
+    shown_by=_BY, buckets=(0.005, 0.025, 0.1, 0.25, 1.0, 2.5, 10.0, 60.0),
+)  # fmt: skip
 FINDINGS: Final = Gauge("findings", "Open findings.", (CLUSTER, "kind", "severity"), shown_by=_BY)
 ALERTS_WAITING: Final = Gauge(
     "alerts_waiting", "Messages that a receiver has not taken yet.", ("receiver",), shown_by=_BY

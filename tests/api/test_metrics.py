@@ -12,11 +12,12 @@ from pytest_django import DjangoAssertNumQueries
 
 from segments.clusters.embedded.engine.lineage import EmbeddedLineageEngine
 from segments.errors import Unavailable
+from segments.gateways.worker_status import shared
 from segments.metrics.catalog import METRICS
 from segments.metrics.exposition import render
 from segments.metrics.metric_kinds import SERVER
 from segments.models import Cluster, LagSample, Segment
-from segments.services.metrics.installation import WorkerStates
+from segments.services.metrics.installation import Queues, WorkerStates
 from segments.services.metrics.page import control_page
 from segments.services.metrics.segments import SegmentTimes
 from tests.api.cluster import ApiCluster
@@ -133,7 +134,13 @@ def test_entries_are_counted_by_state_with_the_age_of_the_oldest_that_runs() -> 
 
 
 def test_the_page_names_every_metric_of_the_control_plane_even_where_nothing_happened() -> None:
-    found = set(re.findall(r"^# TYPE (pinotadmin_\w+)", control_page(WorkerStates(list)).decode(), re.MULTILINE))
+    found = set(
+        re.findall(
+            r"^# TYPE (pinotadmin_\w+)",
+            control_page(WorkerStates(list), Queues(shared("redis://127.0.0.1:1/0", "none"), 0)).decode(),
+            re.MULTILINE,
+        )
+    )
     assert found == {metric.full_name for metric in METRICS if metric.shown_by != (SERVER,)}
 
 

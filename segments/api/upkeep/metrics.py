@@ -11,7 +11,7 @@ from segments import wiring
 from segments.api.base import ApiView
 from segments.api.permissions import RightsPermission
 from segments.metrics.exposition import CONTENT_TYPE
-from segments.services.metrics.installation import WorkerStates
+from segments.services.metrics.installation import Queues, WorkerStates
 from segments.services.metrics.page import control_page
 
 
@@ -34,4 +34,5 @@ class Metrics(ApiView):
 
     def get(self, request: Request) -> HttpResponse:
         """Prometheus' text form."""
-        return HttpResponse(control_page(WorkerStates(lambda: wiring.worker_states())), content_type=CONTENT_TYPE)
+        states, queues = WorkerStates(lambda: wiring.worker_states()), Queues(wiring.worker_board(), wiring.clock_ms())
+        return HttpResponse(control_page(states, queues), content_type=CONTENT_TYPE)

@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from django.db.models import Count
 from django.utils import timezone
 
+from segments.domain.jobs.workers.pools import POOLS
 from segments.domain.jobs.workers.state import PoolState
+from segments.errors import Unavailable
+from segments.gateways.worker_status import WorkerStatus
 from segments.metrics import installation as metrics
 from segments.metrics.exposition import Collector
 from segments.metrics.metric_kinds import Family
@@ -42,6 +45,33 @@ class WorkerStates(Collector):
             up.add_metric([state.pool.name], float(state.ok))
             busy.add_metric([state.pool.name], float(len(state.running)))
         yield from (up, busy)
+
+
+class Queues(Collector):
+    """What waits in Redis, and beat. ``board`` reads them."""
+
+    def __init__(self, board: WorkerStatus, now_ms: int) -> None:
+        self._board, self._now_ms = board, now_ms
+
+    def collect(self) -> Iterator[Family]:
+        """Nothing of it while Redis does not answer: a 0 would say that nothing waits."""
+        kinds = (metrics.QUEUE_LENGTH, metrics.QUEUE_WAIT, metrics.BEAT_SILENT)
+        length, wait, silent = (one.family() for one in kinds)
+        try:
+            tick = self._board.read_tick()
+            found = [(pool.name, *self._board.read_queue(pool.queue)) for pool in POOLS]
+        except Unavailable:
+            tick, found = None, []
+        for name, tasks, since_ms in found:
+            length.add_metric([name], float(tasks))
+            if tasks == 0 or since_ms is not None:
+                wait.add_metric([name], self._seconds(since_ms))
+        if tick is not None:
+            silent.add_metric([], self._seconds(tick))
+        yield from (length, wait, silent)
+
+    def _seconds(self, since_ms: int | None) -> float:
+        return 0.0 if since_ms is None else max(0.0, (self._now_ms - since_ms) / 1000)
 
 
 class FindingCounts(Collector):
