@@ -85,7 +85,7 @@ class WorkerStatus:
         return Seen(beat, began, done, running)
 
     def ticked(self, now_ms: int) -> None:
-        """Beat has looked for schedules that are due."""
+        """Beat has checked which schedules are due."""
         self._try(lambda: self._client.set(self._prefix + "ticked", now_ms))
 
     def read_tick(self) -> int | None:

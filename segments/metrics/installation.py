@@ -28,7 +28,7 @@ QUEUE_WAIT: Final = Gauge(
     "queued_task_oldest_seconds", "Time for which the oldest of them waits; 0 when none does.", ("pool",), shown_by=_BY
 )
 BEAT_SILENT: Final = Gauge(
-    "beat_last_tick_seconds", "Time since beat last looked for schedules that are due; every 5 s when all is well.",
+    "beat_last_tick_seconds", "Time since beat noted that it checks schedules, which it does every 5 s.",
     (), shown_by=_BY,
 )  # fmt: skip
 REQUESTS: Final = Histogram(

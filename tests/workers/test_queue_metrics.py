@@ -36,7 +36,7 @@ def _lines(collector: Collector) -> dict[str, float]:
     return {name: float(value) for name, _, value in found if name.startswith("pinotadmin_")}
 
 
-def test_a_queue_tells_how_many_tasks_wait_and_for_how_long_the_oldest_does(board: WorkerStatus, valkey: int) -> None:
+def test_a_queue_shows_how_many_tasks_wait_and_for_how_long_the_oldest_does(board: WorkerStatus, valkey: int) -> None:
     assert app.main == "pinotadmin"  # its signal notes when a task is queued
     sender, before = Celery(broker=f"redis://127.0.0.1:{valkey}/8"), wiring.clock_ms()
     for task in ("first", "second", "third"):
@@ -62,7 +62,7 @@ def test_a_message_that_does_not_say_since_when_it_waits_has_no_time(board: Work
     assert 'pinotadmin_queued_task_oldest_seconds{pool="passes"}' not in lines
 
 
-def test_nothing_is_said_while_redis_does_not_answer() -> None:
+def test_nothing_is_shown_while_redis_does_not_answer() -> None:
     assert _lines(Queues(shared("redis://127.0.0.1:1/0", "none"), 0)) == {}
 
 

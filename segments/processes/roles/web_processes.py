@@ -62,7 +62,7 @@ def run_web_processes(host: str, port: int, count: int, proxies: Sequence[str], 
 
 
 class KeptProcess:
-    """A process that is started again, after a pause that grows, whenever it ends by itself."""
+    """A process that is started again, after a pause that grows, whenever it ends."""
 
     def __init__(
         self,
