@@ -68,6 +68,11 @@ class Line:
         return sorted({c.problem for c in self.consumers if c.problem})
 
     @property
+    def is_consumed(self) -> bool:
+        """Does a server say that it consumes the partition?"""
+        return self.lag is not None and any(r.is_consuming for r in self.lag.replicas)
+
+    @property
     def rows(self) -> int | None:
         """Rows of the consuming segment, on the replica that has most; None when no server reports them."""
         return max((c.rows for c in self.consumers), default=None)

@@ -35,15 +35,20 @@ def reader(db: None) -> Client:
 
 
 class Servers:
-    """What the servers answer; ``lives`` of the partition's first segment, ``is_down``: nobody answers."""
+    """What the servers answer; ``lives`` of the partition's first segment, ``consumers`` of those that consume,
+    ``is_down``: nobody answers.
+    """
 
     def __init__(self) -> None:
         self.lives: list[dict[str, Any]] = []
+        self.consumers: list[dict[str, Any]] = []
         self.is_down = False
 
     def ask(self, url: str, method: str, path: str, *_: object) -> Any:
         if self.is_down:
             raise Unavailable("The server does not answer.")
+        if path.endswith("/consumingSegmentsInfo"):
+            return self.consumers
         return self.lives if path.endswith("/segmentLives") else []
 
 
@@ -120,6 +125,23 @@ def test_a_server_that_does_not_answer_is_named_and_the_rest_is_shown(
     assert world.segments(0)[0] in text
     assert "Partition 0 stands still." in text
     assert "Another partition." not in text
+
+
+@pytest.mark.parametrize("state", ["CONSUMING", "NOT_CONSUMING"])
+def test_a_segment_is_consumed_only_where_a_server_says_so(
+    reader: Client, world: RealtimeWorld, servers: Servers, state: str
+) -> None:
+    """Also on a cluster whose servers report nothing of a segment's life."""
+    Segment.objects.update(creation_ms=1_000)
+    servers.consumers = [{"segmentName": s, "consumerState": state} for s in world.segments(0)]
+    text = reader.get(PAGE).content.decode()
+    last = text[text.index("Last segments") :]
+    is_consumed = state == "CONSUMING"
+    for words in ("being consumed", "so far", "CONSUMING"):
+        assert (words in last) == is_consumed
+    for words in ("nobody consumes it", "no server consumes"):
+        assert (words in last) == (not is_consumed)
+    assert ("no server consumes" in text) == (not is_consumed), "the head says the same"
 
 
 def test_the_page_refreshes_itself_and_is_reached_from_the_list(reader: Client, world: RealtimeWorld) -> None:

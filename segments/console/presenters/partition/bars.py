@@ -44,28 +44,38 @@ class Done:
 
 @dataclass(frozen=True)
 class SegmentBars:
-    """A segment. ``consumed_ms`` None: nobody knows; ``after``: what followed, in lanes by server."""
+    """A segment. ``consumed_ms`` None: nobody knows; ``is_consuming``: it is to be consumed; ``is_consumed``: it is.
+    ``after``: what followed, in lanes by server.
+    """
 
     segment: Segment
     mark: Mark
     consumed_ms: int | None
     consumed_width: float
     is_consuming: bool
+    is_consumed: bool
     after: tuple[Bar, ...]
     height: int
     done: tuple[Done, ...]
 
 
-def segment_bars(segments: Sequence[Segment], lives: Iterable[Life], now_ms: int) -> list[SegmentBars]:
-    """Newest first, as ``segments`` are. Bars of one kind have one scale, so that they can be compared."""
+def segment_bars(
+    segments: Sequence[Segment], lives: Iterable[Life], now_ms: int, unread: Mark | None = None
+) -> list[SegmentBars]:
+    """Newest first, as ``segments`` are. Bars of one kind have one scale, so that they can be compared. ``unread``: the
+    badge of the partition where no server says that it consumes it.
+    """
     by_segment: dict[str, list[Life]] = {}
     for life in lives:
         by_segment.setdefault(life.segment, []).append(life)
-    spans = [_consumed_ms(segments, n, by_segment.get(s.name, []), now_ms) for n, s in enumerate(segments)]
+    spans = [
+        _consumed_ms(segments, n, by_segment.get(s.name, []), now_ms, is_consumed=unread is None)
+        for n, s in enumerate(segments)
+    ]
     longest = max((span for span in spans if span is not None), default=0)
     longest_after = _usual_ms([_after_ms(life, now_ms) for of in by_segment.values() for life in of if _later(life)])
     return [
-        _row(segment, by_segment.get(segment.name, []), span, longest, longest_after, now_ms)
+        _row(segment, by_segment.get(segment.name, []), span, longest, longest_after, now_ms, unread)
         for segment, span in zip(segments, spans, strict=True)
     ]
 
@@ -78,22 +88,33 @@ def _usual_ms(spans: Sequence[int]) -> int:
 
 
 def _row(
-    segment: Segment, lives: list[Life], span: int | None, longest: int, longest_after: int, now_ms: int
+    segment: Segment,
+    lives: list[Life],
+    span: int | None,
+    longest: int,
+    longest_after: int,
+    now_ms: int,
+    unread: Mark | None,
 ) -> SegmentBars:
+    is_consumed = segment.is_consuming and unread is None
+    consuming = unread or mark("CONSUMING")
     after = tuple(bar for lane, life in enumerate(lives) for bar in _lane(life, lane, longest_after, now_ms))
     return SegmentBars(
         segment,
-        mark("COMMITTING" if segment.status == "COMMITTING" else "CONSUMING" if segment.is_consuming else "DONE"),
+        mark("COMMITTING") if segment.status == "COMMITTING" else consuming if segment.is_consuming else mark("DONE"),
         span,
         max(_LEAST, CONSUMED_WIDTH * span / longest) if span is not None and longest else 0.0,
         segment.is_consuming,
+        is_consumed,
         after,
         LANE * max(1, len(lives)),
         tuple(_done(life, now_ms) for life in lives),
     )
 
 
-def _consumed_ms(segments: Sequence[Segment], number: int, lives: list[Life], now_ms: int) -> int | None:
+def _consumed_ms(
+    segments: Sequence[Segment], number: int, lives: list[Life], now_ms: int, *, is_consumed: bool
+) -> int | None:
     """As servers report it; else from its creation to that of the next one, or to now."""
     steps = [step for life in lives for step in life.steps if step.kind == "consume"]
     if steps:
@@ -102,7 +123,7 @@ def _consumed_ms(segments: Sequence[Segment], number: int, lives: list[Life], no
     if segment.creation_ms is None:
         return None
     if segment.is_consuming:
-        return max(0, now_ms - segment.creation_ms)
+        return max(0, now_ms - segment.creation_ms) if is_consumed else None
     return max(0, following.creation_ms - segment.creation_ms) if following and following.creation_ms else None
 
 

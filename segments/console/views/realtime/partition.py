@@ -11,7 +11,8 @@ from django.views.decorators.http import require_safe
 
 from segments import wiring
 from segments.console.access import page
-from segments.console.presenters.consumption import lines
+from segments.console.presenters.badges import Mark
+from segments.console.presenters.consumption import Line, lines
 from segments.console.presenters.partition import bars, chart
 from segments.console.presenters.partition.page import (
     HOURS,
@@ -44,6 +45,7 @@ def partition(request: HttpRequest, typed: str, partition: int) -> HttpResponse:
     table, name = realtime(request, typed)
     segments = last_segments(table, partition)
     live, problems = _live(table, name, partition)
+    line: Line | None = live["line"]
     now = timezone.now()
     hours = _hours(request) or usual_hours(table, partition, now)
     context = {
@@ -56,7 +58,7 @@ def partition(request: HttpRequest, typed: str, partition: int) -> HttpResponse:
         "box": {name: getattr(chart, name) for name in ("WIDTH", "HEIGHT", "LEFT", "RIGHT", "TOP", "BOTTOM")},
         "hours": hours,
         "choices": sorted(HOURS),
-        "bars": bars.segment_bars(segments, live["lives"].found, int(now.timestamp() * 1000)),
+        "bars": bars.segment_bars(segments, live["lives"].found, int(now.timestamp() * 1000), _unread(line)),
         "most_segments": SEGMENTS,
         "widths": (bars.CONSUMED_WIDTH, bars.AFTER_WIDTH),
         "committers": committers(live["lives"].found),
@@ -66,6 +68,11 @@ def partition(request: HttpRequest, typed: str, partition: int) -> HttpResponse:
     if request.headers.get("HX-Request"):
         return render(request, "console/partials/partition.html", context)
     return render(request, "console/table_partition.html", {**head(request, table, "consumption"), **context})
+
+
+def _unread(line: Line | None) -> Mark | None:
+    """The badge of a partition that no server says it consumes."""
+    return line.mark if line is not None and not line.is_consumed else None
 
 
 def _hours(request: HttpRequest) -> int | None:
