@@ -128,13 +128,15 @@ def test_a_push_that_never_gets_through_is_taken_back_after_some_attempts(world:
     assert (world.visible, staged(world)) == (["old"], [])
 
 
-def test_a_queued_push_that_no_worker_took_is_queued_again_after_a_minute(world: PushWorld) -> None:
+def test_a_queued_push_that_no_worker_took_is_queued_again_soon_and_then_every_minute(world: PushWorld) -> None:
     push, queued = world.create(), []
     ctx = replace(world.ctx, queue=FakeQueue(work=queued.append))
     assert resume_lost(ctx) == []
-    world.now += 61_000
-    assert "no worker had taken it up" in resume_lost(ctx)[0]
-    assert queued == [str(push.pk)]
+    for seconds, times in ((19, 0), (2, 1), (58, 1), (3, 2)):
+        world.now += seconds * 1000
+        found = resume_lost(ctx)
+        assert all("no worker had taken it up" in sentence for sentence in found)
+        assert queued == [str(push.pk)] * times, seconds
 
 
 def test_an_append_table_keeps_what_it_has(tmp_path: Path) -> None:

@@ -40,7 +40,9 @@ from segments.store import paths
 __all__ = ["cancel_push", "create_push", "find_push", "resume_lost"]
 
 _OPEN: Final = (Push.State.QUEUED, Push.State.RUNNING)
-#: A queued push that no worker took up for this long is handed to the queue again.
+#: A queued push that no worker took up for this long is handed to the queue again: soon the first time, since a worker
+#: may have died with its task, and seldom afterwards, when all are at work.
+_FIRST_PATIENCE_S: Final = 20.0
 _QUEUE_PATIENCE_S: Final = 60.0
 _PICKUP_S: Final = 20.0
 _LONGEST_REASON: Final = 2000
@@ -114,7 +116,7 @@ def _queued(ctx: Context, push_id: uuid.UUID, spec: PushSpec, plan: dict[str, An
         plan=plan,
         files_total=len(plan["files"]),
         segments_total=len(plan["parts"]),
-        lease_until=now(ctx, _QUEUE_PATIENCE_S),
+        lease_until=now(ctx, _FIRST_PATIENCE_S),
     )
 
 
