@@ -126,5 +126,5 @@ def _value(part: Part, offset: int, text: str) -> tuple[int, bool]:
         )
         raise part.wrong(f"a number from {field.low} to {field.high}{names} is expected here", place)
     if not field.low <= number <= field.high:
-        raise part.wrong(f"the {field.name} is {field.low} to {field.high}, not {number}", place)
+        raise part.wrong(f"a number from {field.low} to {field.high} is expected here, not {number}", place)
     return number, False

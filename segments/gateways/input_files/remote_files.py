@@ -80,7 +80,7 @@ class RemoteFiles:
         """The file for reading. Raises as ``walk``."""
         uri = parse_file_uri(path)
         self._check_inside(uri)
-        return WholeReads(path, self._open(uri, path))
+        return WholeReads(path, self._open(uri, path), self._store)
 
     def _open(self, uri: StoreUri, path: str) -> pa.NativeFile:
         try:
@@ -107,8 +107,9 @@ class RemoteFiles:
 class WholeReads:
     """Reads that give all the bytes they should: one that breaks off is continued where it stopped, some times."""
 
-    def __init__(self, path: str, file: pa.NativeFile) -> None:
-        self._path, self._file, self._size = path, file, int(file.size())
+    def __init__(self, path: str, file: pa.NativeFile, store: pafs.FileSystem) -> None:
+        """``store`` is what opened the file: an HDFS closes what it opened when nobody holds it any more."""
+        self._path, self._file, self._size, self._store = path, file, int(file.size()), store
 
     def read(self, size: int = -1, /) -> bytes:
         """So many bytes, fewer only at the end of the file. Raises Unavailable when the store keeps breaking off,
