@@ -70,5 +70,5 @@ def test_a_file_that_was_opened_stays_open_when_nobody_holds_its_store(hdfs: Hdf
 
 def test_an_hdfs_that_is_down_is_a_fault_that_names_it(hdfs: Hdfs) -> None:
     store = DeepStore(f"hdfs://127.0.0.1:{free_port()}/x?user={hdfs.superuser}")
-    with pytest.raises(Unavailable, match="hdfs://127.0.0.1"):
+    with pytest.raises(Unavailable, match=r"hdfs://127\.0\.0\.1"):
         store.write("t/s", b"x")
