@@ -72,7 +72,7 @@ class Hdfs:
 
 def fetch() -> str:
     """Fetch and compile what is not there; what stands in the way, or "" when all is."""
-    if problem := JARS.fetch():
+    if problem := JARS.fetch(150):
         return problem
     return "" if _library().exists() else _compile()
 
@@ -172,10 +172,10 @@ def _fetch_sources(cargo: str) -> str:
     )
     try:
         done = subprocess.run(
-            [cargo, "vendor", "vendor"], cwd=JARS.folder, capture_output=True, text=True, timeout=300, check=False
+            [cargo, "vendor", "vendor"], cwd=JARS.folder, capture_output=True, text=True, timeout=100, check=False
         )
     except subprocess.TimeoutExpired:
-        return f"cargo did not fetch {name} in 300 s"
+        return f"cargo did not fetch {name} in 100 s"
     return "" if done.returncode == 0 else f"cargo could not fetch {name}: {done.stderr[-300:]}"
 
 
