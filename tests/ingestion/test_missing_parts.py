@@ -5,21 +5,29 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from segments.domain.ingestion.session import SessionState
+from segments.domain.segments import segment_metadata
+from segments.domain.tables.schema import parse_schema
+from segments.domain.tables.table_config import parse_table_config
 from segments.errors import InvalidInput, NotFound, StateConflict
 from segments.gateways.deep_store.deepstore import STAGING
 from segments.gateways.deep_store.no_deep_store import NoDeepStore
 from segments.names import OFFLINE, TableName
+from segments.segmentfile import build_segment, write_tar
 from segments.services.ingestion import sessions, switch
 from segments.services.ingestion.slices import kept_rows
 from segments.services.ingestion.task_settings import switch_off
+from segments.services.replacement.protocol import revert_replace
+from segments.services.segments import uploads
 from segments.store import paths
 from tests.ingestion.ingesting import APPEND, IngestionWorld
-from tests.ingestion.slices.test_replaced_parts import days
+from tests.ingestion.slices.test_replaced_parts import DAY_MS, days
 from tests.ingestion.slices.test_split_segments import corrected, of_four_days, rows_by_start
 from tests.ingestion.test_guards import of_two_files, raising
+from tests.push.pushing import SCHEMA, config
 from tests.services.world import ANN, TABLE
 
 pytestmark = pytest.mark.django_db
@@ -66,6 +74,13 @@ def test_a_table_without_a_time_column_has_no_slice_to_replace(tmp_path: Path) -
         sessions.preview(world.ctx, TABLE)
 
 
+def starts_with(world: IngestionWorld, segment: str, day: int) -> bool:
+    node = world.memory.get(paths.segment(TABLE.typed, segment))
+    assert node is not None
+    assert node.record is not None
+    return segment_metadata.from_record(node.record).start_ms == day * DAY_MS
+
+
 def stopped_before_its_end(folder: Path, monkeypatch: pytest.MonkeyPatch) -> IngestionWorld:
     """A session that split segments, and whose switch somebody stands in the way of."""
     world = corrected(folder)
@@ -94,6 +109,28 @@ def test_rows_that_stay_are_built_again_only_when_they_are_gone(
         world.go()
     assert built == ([name] if lost else [])
     assert (world.session.state, rows_by_start(world)) == (SessionState.DONE, {17000: 3, 17001: 4, 17003: 3})
+
+
+def test_rows_that_stay_are_built_again_when_their_segment_was_replaced_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = corrected(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(switch, "end_replace", raising(StateConflict("Not now.")))
+        world.go()
+    revert_replace(world.ctx, TABLE, world.session.entry_id, force=True, actor=ANN)
+    name = min(k.segment for k in sessions.read_manifest(world.ctx, world.session).kept)
+    kept = next(k.rows for k in sessions.read_manifest(world.ctx, world.session).kept if k.segment == name)
+    world.go()
+    assert (world.session.state, kept) == (SessionState.IN_PROGRESS, 3)
+    day = 17000 if starts_with(world, name, 17000) else 17003
+    rows = pa.table({"city": ["Bern"], "n": pa.array([1], pa.int32()), "day": pa.array([day], pa.int32())})
+    build_segment(rows, parse_schema(SCHEMA), parse_table_config(config()), name, tmp_path, creation_time_ms=1)
+    write_tar(tmp_path / name, tmp_path / "new.tar.gz")
+    uploads.upload_tar(world.ctx, TABLE, tmp_path / "new.tar.gz", actor=ANN)
+    world.go()
+    assert (world.session.state, world.session.error) == (SessionState.DONE, "")
+    assert rows_by_start(world)[day] == 1, "what stays is what was there last"
 
 
 def test_a_segment_of_which_nothing_stays_gets_no_empty_one_in_its_place(tmp_path: Path) -> None:
