@@ -56,9 +56,16 @@ def page_number(text: str | None) -> int:
 
 
 def cut(query: QuerySet[M, Any], number: int, *, total: int | None = None) -> Listing[M]:
-    """Fetch one page and one row more, which shows whether there is a next page. Counts at most ``COUNTED`` rows."""
+    """Fetch one page and one row more, which shows whether there is a next page. Counts at most ``COUNTED`` rows.
+
+    Of the rows before a later page only keys are read, which an index has.
+    """
     start = (number - 1) * PAGE_SIZE
-    found = list(query[start : start + PAGE_SIZE + 1])
+    wanted = slice(start, start + PAGE_SIZE + 1)
+    if number > 1:
+        found = list(query.filter(pk__in=list(query.values_list("pk", flat=True)[wanted])))
+    else:
+        found = list(query[wanted])
     capped = False
     if total is None:
         if number == 1 and len(found) <= PAGE_SIZE:

@@ -105,7 +105,7 @@ def test_after_a_schema_change_what_fits_becomes_one_segment_and_the_rest_stays(
     set_schema(world, "t", id="STRING", n="STRING")
     preview = replay.preview_replay(world.ctx, TABLE, ALL)
     assert (preview["messages"], preview["decode"], preview["rows"], preview["fail"]) == (4, 2, 2, 2)
-    assert {f["reason"][:12] for f in preview["failing"]} == {"invalid lite", "Only the fir"}
+    assert {f["reason"][:12] for f in preview["failing"]} == {"The message ", "Only the fir"}
     assert (before["decode"], before["rows"]) == (0, 0)
     done = replay.replay_messages(world.ctx, TABLE, ALL, actor=ANN)
     assert (done["rows"], done["fail"], replayed_segments(world)) == (2, 2, [done["segment"]])

@@ -4,6 +4,7 @@ itself.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -40,7 +41,7 @@ def parsed_rows(
             is_object = isinstance(row, dict)
             made = [row] if complex_type is None or not is_object else list(complex_type.rows(row, MOST_ROWS))
         except CONTENT_ERRORS as error:
-            bad.append(bad_message(position, error if value.strip() else "The message is empty."))
+            bad.append(bad_message(position, _why(error) if value.strip() else "The message is empty."))
             continue
         if is_object:
             rows += made
@@ -49,6 +50,10 @@ def parsed_rows(
             bad.append(bad_message(position, f"The message is {_KINDS.get(type(row), 'a number')}, not a JSON object."))
     is_one_each = not bad and complex_type is None
     return RawRows(raw_table(rows, schema), None if is_one_each else np.array(positions, np.int64), tuple(bad))
+
+
+def _why(error: Exception) -> object:
+    return f"The message is not JSON: {error}" if isinstance(error, json.JSONDecodeError) else error
 
 
 def raw_table(rows: Sequence[Mapping[str, Any]], schema: Schema) -> pa.Table:

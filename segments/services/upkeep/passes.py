@@ -19,7 +19,7 @@ from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.jobs.table_passes import pass_lock
 from segments.services.upkeep.periodic import TablePass
-from segments.services.upkeep.periodic_passes import table_passes
+from segments.services.upkeep.periodic_passes import DECLARED, table_passes
 from segments.services.upkeep.validation import keep_findings
 from segments.store import paths
 
@@ -29,6 +29,16 @@ log = logging.getLogger(__name__)
 PASSES: Final[dict[str, tuple[TablePass, ...]]] = {
     name: tuple(one for one in table_passes() if name in (one.part_of, one.name))
     for name in sorted({one.part_of or one.name for one in table_passes()})
+}
+#: {name: what it does, for people who choose one}
+WORDS: Final[dict[str, str]] = {
+    name: "; ".join(
+        one.does
+        for one in DECLARED
+        for scope in (one.scope, one.by_name)
+        if isinstance(scope, TablePass) and name in (scope.part_of, scope.name)
+    )
+    for name in PASSES
 }
 #: Runs kept per pass and table.
 KEPT_RUNS: Final = 50

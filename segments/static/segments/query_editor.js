@@ -172,6 +172,25 @@
     }
   }
 
+  // Snapshots
+
+  /** Those of the tables that the text names are read while they are shown, and again only when it names others. */
+  function snapshots() {
+    const choice = document.getElementById("query-snapshots");
+    let read = choice.dataset.read === "yes" ? wanted() : null;
+    function wanted() {
+      const option = editor.value.match(/\bsnapshot\s*=\s*'?[\w:-]+/i);
+      return [...new Set(named().values()), option && option[0]].join("\n");
+    }
+    function look() {
+      if (!choice.parentElement.open || wanted() === read) return;
+      read = wanted();
+      choice.dispatchEvent(new CustomEvent("tables-changed"));
+    }
+    choice.parentElement.addEventListener("toggle", look);
+    editor.addEventListener("change", look);
+  }
+
   // Formatting
 
   async function format(button) {
@@ -217,6 +236,7 @@
       event.preventDefault(); // The form's first button would run the query.
       event.target.nextElementSibling.click();
     });
+    snapshots();
     const button = document.getElementById("format-query");
     button.hidden = false;
     button.addEventListener("click", () => format(button));

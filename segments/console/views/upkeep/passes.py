@@ -43,7 +43,7 @@ def pass_list(request: HttpRequest) -> HttpResponse:
         "has_more_tables": len(names) > _MOST_LISTED,
         "listing": cut(query, page_number(request.GET.get("page"))),
         "wanted": wanted,
-        "passes": sorted(passes.PASSES),
+        "passes": sorted(passes.WORDS.items()),
         "may_operate": may_somewhere(request),
         "theirs": sorted(cluster_frame(request).offers.own_passes),
     }
@@ -61,7 +61,7 @@ def of_table(request: HttpRequest, typed: str) -> HttpResponse:
     )[:200]
     context = {
         **head(request, table, "passes"),
-        "passes": sorted(passes.PASSES),
+        "passes": sorted(passes.WORDS.items()),
         "listing": cut(runs, page_number(request.GET.get("page"))),
         "findings": findings,
         "theirs": sorted(offers_of(table.cluster).own_passes),

@@ -29,7 +29,9 @@ def _table(target: Target) -> None:
 def _to_run(target: Target, plain: Operation) -> Operation:
     row, task = target.row, target.value("task")
     task_field = forms.ChoiceField(
-        label="Pass", choices=[(n, n) for n in sorted(passes.PASSES)], initial=task if task in passes.PASSES else None
+        label="Pass",
+        choices=[(n, f"{n}: {does}") for n, does in sorted(passes.WORDS.items())],
+        initial=task if task in passes.PASSES else None,
     )
     theirs = sorted(cluster_frame(target.request).offers.own_passes)
     notes = [f"{' and '.join(theirs)} are Pinot's own: its controllers run them, and their logs have what they did."]
