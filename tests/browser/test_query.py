@@ -79,23 +79,6 @@ def test_a_query_is_saved_by_keyboard_and_opened_by_its_link(page: Page, world: 
     expect(page.get_by_role("link", name="ones", exact=True)).to_have_count(0)
 
 
-def test_snapshots_are_read_when_they_are_shown_and_again_for_another_table_only(page: Page, world: World) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if "/query/snapshots/" in request.url else None)
-    page.goto("/console/query/")
-    editor = page.get_by_label("SQL", exact=True)
-    editor.fill("select 1 from t")
-    editor.blur()
-    page.get_by_text("Read a snapshot, or two side by side").click()
-    expect(page.locator("#query-against option")).not_to_have_count(1)
-    editor.fill("select 2 from t where n > 3")
-    editor.blur()
-    editor.fill("select 2 from empty")
-    editor.blur()
-    expect(page.get_by_text("Table 'empty_OFFLINE' does not exist.")).to_be_visible()
-    assert len(asked) == 2
-
-
 def test_two_snapshots_are_asked_side_by_side(page: Page, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(rows: list[list[object]]) -> dict[str, object]:
         schema = {"columnNames": ["carrier", "n"], "columnDataTypes": ["STRING", "LONG"]}
