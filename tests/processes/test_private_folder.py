@@ -114,3 +114,18 @@ def test_what_lies_next_to_a_deleted_file_goes_too(tmp_path: Path) -> None:
     file.start_over()
     assert [(f.name, f.stat().st_size) for f in tmp_path.iterdir()] == [(DATABASE, 0)]
     assert not file.is_lost()
+
+
+def test_a_disk_that_does_not_say_loses_no_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, path = DatabaseFile(tmp_path), tmp_path / DATABASE
+    path.touch()
+    file.remember()
+
+    def hidden(*_: object, **__: object) -> None:
+        raise OSError(116, "Stale file handle")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "stat", hidden)
+        assert not file.is_lost()
+    path.unlink()
+    assert file.is_lost()

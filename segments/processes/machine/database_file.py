@@ -31,7 +31,10 @@ class DatabaseFile:
         self.remember()
 
     def _inode(self) -> int | None:
+        """None: there is none. A disk that does not say is no reason to start over."""
         try:
             return self._path.stat().st_ino
         except FileNotFoundError:
             return None
+        except OSError:
+            return self._known
