@@ -127,5 +127,24 @@ def test_a_time_limit_that_is_no_number_is_as_if_not_given() -> None:
     assert kafka(**{"stream.kafka.fetch.timeout.millis": "500"}).fetch_timeout_ms == 500
 
 
+@pytest.mark.parametrize(
+    ("keys", "seconds"),
+    [
+        pytest.param({}, 600, id="neither"),
+        pytest.param({"realtime.segment.pauseless.download.timeoutSeconds": "45"}, 45, id="seconds"),
+        pytest.param({"segmentDownloadTimeoutMinutes": "2"}, 120, id="the older key"),
+        pytest.param(
+            {"realtime.segment.pauseless.download.timeoutSeconds": "45", "segmentDownloadTimeoutMinutes": "2"},
+            45,
+            id="both",
+        ),
+    ],
+)
+def test_a_copy_of_what_is_being_committed_is_waited_for_as_long_as_the_table_says(
+    keys: dict[str, str], seconds: int
+) -> None:
+    assert kafka(**keys).download_wait_s == seconds
+
+
 def test_sizes() -> None:
     assert [parse_size(t) for t in ("1.5G", "10KB", "7", "7 b", "x")] == [int(1.5 * 2**30), 10_240, 7, 7, None]

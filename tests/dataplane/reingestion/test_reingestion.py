@@ -14,6 +14,8 @@ from segments.clusters.embedded.realtime.committing import repair_committing
 from segments.clusters.embedded.realtime.lost_segments import forget_old_jobs
 from segments.domain.realtime.reingestion.job import State
 from segments.errors import NotFound, Rejected, StateConflict, Unavailable
+from segments.metrics.exposition import RecordedValues, render
+from segments.metrics.metric_kinds import SERVER
 from segments.services.core.context import Actor
 from segments.services.realtime.reingestion import broken_segments, jobs
 from segments.store import paths
@@ -198,8 +200,15 @@ def test_a_range_that_the_stream_has_lost_is_refused_by_name_and_may_be_accepted
     poll(lambda: sum(world.rows_of(1).values()) == 26, what="the other rows")
 
 
+def failures() -> float:
+    """Reingestions of the table that failed, as servers count them."""
+    page = render(RecordedValues([SERVER], lambda: [(RT,)])).decode()
+    name = f'pinotadmin_reingestion_failures_total{{table="{RT}"}} '
+    return next(float(line.removeprefix(name)) for line in page.splitlines() if line.startswith(name))
+
+
 def test_rows_that_leave_the_stream_while_they_are_read_end_the_job_with_their_range(world: ConsumingWorld) -> None:
-    segment = consumed(world)[1]
+    segment, before = consumed(world)[1], failures()
     lose(world, segment)
     world.stream.is_down = True
     post(world, 1, segment)
@@ -208,6 +217,7 @@ def test_rows_that_leave_the_stream_while_they_are_read_end_the_job_with_their_r
     world.stream.is_down = False
     poll(lambda: job_of(world, segment).state is State.FAILED, what="the job to fail")
     assert job_of(world, segment).missing == ("10", "20")
+    assert failures() == before + 1
     assert world.fields(segment)["segment.realtime.status"] == "COMMITTING"
 
 
