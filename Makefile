@@ -10,7 +10,7 @@ ARGS ?=
 EXTRAS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock advisories quickstart up test test-parts test-short test-installations test-postgresql test-postgresql-short test-failed test-real test-airflow test-deployment lint conformance conformance-real chaos campaign walks fuzz bench clean
+.PHONY: help install lock advisories quickstart up test test-parts test-short test-installations test-postgresql test-postgresql-short test-failed test-real test-airflow test-deployment test-scale lint conformance conformance-real chaos campaign walks fuzz bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-21s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -105,7 +105,7 @@ SHORT := tests/integration/test_push.py tests/integration/test_realtime_basic.py
 test: lint test-parts test-short ## All checks and every test but the long ones of whole installations (ARGS="-k name")
 
 test-parts: $(VENV)/.demo $(VENV)/.dev $(VENV)/.s3-server ## Every test but those of whole installations and of browsers
-	$(BIN)/python -m pytest $(PARALLEL) $(WHOLE:%=--ignore=%) $(ARGS) $(OR_NONE)
+	$(BIN)/python -m pytest $(PARALLEL) $(WHOLE:%=--ignore=%) --ignore=tests/scale $(ARGS) $(OR_NONE)
 
 test-short: $(VENV)/.demo $(VENV)/.dev ## The main ways of a user through a whole installation, and through a browser
 	$(BIN)/python -m pytest $(PARALLEL) $(SHORT) $(ARGS) $(OR_NONE)
@@ -135,6 +135,11 @@ conformance: $(VENV)/.dev ## Run the black-box suite in CONFORMANCE=DIR against 
 test-real: $(VENV)/.demo $(VENV)/.dev ## Against a real Apache Pinot 0.11.0, newer controllers and Kafka, and Pinot's own clients against ours
 	$(BIN)/python -m tests.maven
 	REAL_PINOT=1 $(BIN)/python -m pytest -rs tests/real_pinot $(ARGS)
+
+# A figure means something on a machine that does nothing else. SCALE_AWAY_S=4 is the short form: two minutes.
+test-scale: $(VENV)/.dev $(VENV)/.s3-server ## Each part of an installation on PostgreSQL, three ZooKeepers and S3 dies under queries and pushes; prints the table
+	SCALE_AWAY_S=$${SCALE_AWAY_S:-30} SCALE_SLOWEST_S=$${SCALE_SLOWEST_S:-1} SCALE_PUSHED_S=$${SCALE_PUSHED_S:-60} \
+		$(BIN)/python -m pytest -s tests/scale $(ARGS)
 
 # Airflow's own package has pins that are not ours: examples/airflow/README.md says how to install it. Without it, skipped.
 test-airflow: $(VENV)/.dev ## The example for Airflow (examples/airflow) with Airflow's own package

@@ -28,6 +28,7 @@ LONG_FILES = (
     "tests/integration/two_hosts/test_two_hosts.py",
     "tests/integration/test_postgresql.py",
     "tests/integration/proxy/test_behind_nginx.py",
+    "tests/scale/test_fault_table.py",
     # everything else
     "tests/security/test_campaign.py",
     "tests/browser/accessibility/test_every_page.py",
