@@ -195,8 +195,10 @@ def split_segments(task: IngestionTask, visible: Visible) -> tuple[str, ...]:
 
 
 def _check_not_merged(task: IngestionTask, uris: Collection[str], registry: Registry, visible: Visible) -> None:
-    """Rows that something merged into other segments cannot be taken out of them again."""
-    if task.mode is not IngestionMode.SYNC:
+    """Where rows of a changed file take the place of its old ones: what something merged into other segments cannot be
+    taken out of them again.
+    """
+    if task.mode is not IngestionMode.SYNC and task.modified_file_policy is not ModifiedFilePolicy.REPLACE:
         return
     known = (registry.get(uri, Ingested(Fingerprint(0, 0), ())) for uri in uris)
     merged = sorted({s for file in known for s in file.segments if s in visible.merged and s not in visible.segments})

@@ -108,8 +108,12 @@ def test_rows_that_were_merged_stop_only_where_they_would_have_to_go() -> None:
     merged = Visible({"m": Extent()}, merged=frozenset({"a"}))
     built = [FileRecord("F1", NEW, FileState.BUILT, ("n",))]
     assert replaced_segments(of("append"), built, (), KNOWN, merged) == ()
-    with pytest.raises(StateConflict, match="were merged into other segments: a are gone"):
-        replaced_segments(of("sync"), built, (), KNOWN, merged)
+    assert new_plan(of("append"), {"F1": NEW}, KNOWN, merged).files
+    for one in (of("sync"), of("append", modifiedFilePolicy="replace")):
+        with pytest.raises(StateConflict, match="were merged into other segments: a are gone"):
+            replaced_segments(one, built, (), KNOWN, merged)
+        with pytest.raises(StateConflict, match="were merged into other segments: a are gone"):
+            new_plan(one, {"F1": NEW}, KNOWN, merged)
 
 
 def test_a_segment_that_files_share_does_not_go_with_one_of_them() -> None:
