@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
+import segments.console.person_time_zone  # noqa: F401  # who logs in before the first request has a time zone, too
 from segments import wiring
 from tests.factories import CLUSTER, make_user
 from tests.services.world import TABLE, World
