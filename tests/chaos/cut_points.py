@@ -32,3 +32,7 @@ class CutPoints:
         """Wait until a process came there; its pid."""
         found = poll(lambda: list(self.folder.glob(f"{point}.taken-by-*")), seconds, f"a process comes to {point}")
         return int(found[0].name.rpartition("-")[2])
+
+    def reached(self, point: str, seconds: float = 30) -> None:
+        """Wait until a process came to a point that fails always."""
+        poll(lambda: list(self.folder.glob(f"{point}.reached-by-*")), seconds, f"a process comes to {point}")

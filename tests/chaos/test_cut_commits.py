@@ -69,6 +69,7 @@ def test_a_build_that_fails_everywhere_leaves_rows_visible_and_has_them_read_aga
     poll(lambda: world.committing() == [world.first], 30, "committing")
     world.is_late()
     world.table.wait_rows(BEFORE + MORE, 30)
+    world.points.reached("before-build")
     world.points.disarm("before-build")
     ends_whole(world, passes=2)
 
@@ -91,6 +92,7 @@ def test_a_commit_whose_end_is_always_lost_is_ended_by_a_pass_with_a_servers_cop
     world.fill()
     poll(lambda: world.committing() == [world.first], 30, "committing")
     world.table.wait_rows(BEFORE + MORE, 30)
+    world.points.reached("before-end-is-sent")
     world.is_late()
     ends_whole(world, passes=2)
 

@@ -48,6 +48,7 @@ def test_a_pass_that_dies_while_it_ends_a_commit_is_finished_by_the_next_one(wor
     world.fill()
     poll(lambda: world.committing() == [world.first], 30, "committing")
     world.table.wait_rows(BEFORE + MORE, 30)
+    world.points.reached("before-end-is-sent")  # the segment is built and uploaded: there is something to end
     world.is_late()
     world.points.arm("before-end-is-written")
     world.run_pass()

@@ -3,7 +3,8 @@
 A file ``<CUT_POINTS>/<point>`` arms a point; its text says what happens there: ``kill`` (SIGKILL of the process that
 comes there), ``half 1`` (only the first write of the transaction is made, then the same; ``half 2``: the first two),
 or ``fail`` (the call raises, or its message is lost). The first process that comes there takes the file and renames it
-to ``<point>.taken-by-<pid>``; ``fail always`` stays until the file is removed.
+to ``<point>.taken-by-<pid>``; ``fail always`` stays until the file is removed, with a ``<point>.reached-by-<pid>`` next
+to it.
 
 Python imports this module at its start when its folder is on PYTHONPATH.
 """
@@ -27,6 +28,7 @@ def reached(point: str) -> str:
     try:
         effect = armed.read_text().strip()
         if effect == "fail always":
+            armed.with_name(f"{point}.reached-by-{os.getpid()}").touch()
             return "fail"
         armed.rename(armed.with_name(f"{point}.taken-by-{os.getpid()}"))
     except FileNotFoundError:
