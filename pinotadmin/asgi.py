@@ -46,7 +46,7 @@ async def application(
     elif scope["type"] == "http" and scope["path"] in _PROBED:
         await _django(_probed(scope), receive, send)
     else:
-        await _django(dict(scope), receive, send)
+        await _django(scope, receive, send)
 
 
 def _probed(scope: Message) -> dict[str, Any]:
