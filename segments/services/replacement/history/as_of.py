@@ -16,7 +16,7 @@ from segments.domain.replacement.snapshots import Snapshot, find_snapshot
 from segments.domain.tables.keyed_tables import is_keyed
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput, PreconditionFailed, StateConflict
-from segments.names import OFFLINE, REALTIME, TableName, split_table_name
+from segments.names import OFFLINE, REALTIME, TABLE_TYPES, TableName, split_table_name
 from segments.services.core.context import Context
 from segments.services.queries.options import SNAPSHOT, option_of
 from segments.services.replacement.history.snapshots import contents_of, snapshot
@@ -116,16 +116,15 @@ def table_read(ctx: Context, sql: str) -> TableName:
             f"A query as of a snapshot reads one table in one SELECT: {error}",
             remedy="Leave out the option 'snapshot', or ask for each table on its own.",
         ) from error
-    if kind is None and all(
-        ctx.store.exists(paths.table_config(f"{raw}_{k}")) is not None for k in (OFFLINE, REALTIME)
-    ):
-        raise InvalidInput(
-            f"Table '{raw}' is hybrid, and snapshots are of one of its tables.",
-            remedy=f"Ask for {raw}_{OFFLINE} or {raw}_{REALTIME}.",
-        )
-    if kind is None and ctx.store.exists(paths.table_config(f"{raw}_{REALTIME}")) is not None:
-        kind = REALTIME
-    return TableName(raw, kind or OFFLINE)
+    if kind is None:
+        there = [k for k in TABLE_TYPES if ctx.store.exists(paths.table_config(f"{raw}_{k}")) is not None]
+        if len(there) > 1:
+            raise InvalidInput(
+                f"Table '{raw}' is hybrid, and snapshots are of one of its tables.",
+                remedy=f"Ask for {raw}_{OFFLINE} or {raw}_{REALTIME}.",
+            )
+        kind = there[0] if there else OFFLINE
+    return TableName(raw, kind)
 
 
 def _require_same(table: TableName, name: str, wanted: Mapping[str, int], there: Mapping[str, int | None]) -> None:
