@@ -45,6 +45,7 @@ class IngestionSession(models.Model):
     files_built = models.PositiveIntegerField(default=0)
     files_done = models.PositiveIntegerField(default=0)
     files_failed = models.PositiveIntegerField(default=0)
+    files_deferred = models.PositiveIntegerField(default=0, help_text="Left to the next trigger by limits of a run")
     files_dropped = models.PositiveIntegerField(default=0)
     files_skipped = models.PositiveIntegerField(default=0)
     rows = models.BigIntegerField(default=0)
@@ -76,6 +77,7 @@ class IngestionFile(models.Model):
         BUILT = "BUILT", "built"
         DONE = "DONE", "pushed"
         FAILED = "FAILED", "failed"
+        DEFERRED = "DEFERRED", "left for the next trigger"
         DROPPED = "DROPPED", "gone from the folder"
         SKIPPED = "SKIPPED", "skipped"
 
@@ -104,7 +106,7 @@ class IngestionAttempt(models.Model):
     """Mirror of one run of a session: a trigger or a retry."""
 
     session = models.ForeignKey(IngestionSession, on_delete=models.CASCADE, related_name="attempts")
-    number = models.PositiveIntegerField(help_text="From 0: the number of the retry")
+    number = models.PositiveIntegerField(help_text="From 0")
     task = models.CharField(max_length=255, blank=True, default="")
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -193,7 +193,15 @@ class Adding(FolderAndTable):
         assert self.world.vis == self._rows(self.shown)
 
 
-@pytest.mark.parametrize("machine", [FolderAndTable, Swapping, Adding], ids=["sync", "swap", "append"])
+class Limited(FolderAndTable):
+    """The same where a run reads two files at most: sessions extend over triggers."""
+
+    keys: ClassVar[dict[str, str]] = {**SYNC, "runMaxNumFiles": "2"}
+
+
+@pytest.mark.parametrize(
+    "machine", [FolderAndTable, Swapping, Adding, Limited], ids=["sync", "swap", "append", "limited"]
+)
 def test_queries_see_exactly_one_finished_listing_whatever_happens(
     machine: type[FolderAndTable],
 ) -> None:

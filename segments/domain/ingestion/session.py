@@ -33,7 +33,8 @@ class SessionState(StrEnum):
 
 class FileState(StrEnum):
     """PENDING and RUNNING: to be read in this run. BUILT: staged and hidden. DONE: visible. FAILED: waits for the next
-    trigger. DROPPED: left the input, nothing of it is ingested. SKIPPED: unreadable, and the task says to leave it.
+    trigger. DEFERRED: beyond what one run may read, and so left to the next trigger. DROPPED: left the input, nothing
+    of it is ingested. SKIPPED: unreadable, and the task says to leave it.
     """
 
     PENDING = "PENDING"
@@ -41,6 +42,7 @@ class FileState(StrEnum):
     BUILT = "BUILT"
     DONE = "DONE"
     FAILED = "FAILED"
+    DEFERRED = "DEFERRED"
     DROPPED = "DROPPED"
     SKIPPED = "SKIPPED"
 
@@ -156,6 +158,7 @@ class FileCounts:
     failed: int = 0
     pending: int = 0
     dropped: int = 0
+    deferred: int = 0
 
 
 def count(files: Iterable[FileRecord]) -> FileCounts:
@@ -164,7 +167,8 @@ def count(files: Iterable[FileRecord]) -> FileCounts:
     dropped = found[FileState.DROPPED]
     done = found[FileState.BUILT] + found[FileState.DONE] + found[FileState.SKIPPED]
     pending = found[FileState.PENDING] + found[FileState.RUNNING]
-    return FileCounts(sum(found.values()) - dropped, done, found[FileState.FAILED], pending, dropped)
+    total, deferred = sum(found.values()) - dropped, found[FileState.DEFERRED]
+    return FileCounts(total, done, found[FileState.FAILED], pending, dropped, deferred)
 
 
 def failure(files: Sequence[FileRecord]) -> str:
@@ -256,7 +260,8 @@ def to_record(session: IngestionSession) -> ZNRecord:
         "configHash": session.config_hash, "inputDirURI": session.input_dir, "leaseOwner": session.owner,
         "leaseExpiryMs": str(session.lease_until_ms), "numFilesTotal": str(counts.total),
         "numFilesDone": str(counts.done), "numFilesFailed": str(counts.failed), "numFilesPending": str(counts.pending),
-        "numFilesDropped": str(counts.dropped), "manifestUri": session.manifest_uri,
+        "numFilesDropped": str(counts.dropped), "numFilesDeferred": str(counts.deferred),
+        "manifestUri": session.manifest_uri,
         "manifestVersion": str(session.manifest_version), "numSegmentsFrom": str(len(session.segments_from)),
         "numSegmentsTo": str(len(session.segments_to)), "rows": str(session.rows), "bytes": str(session.bytes),
         "error": session.error, "switchStarted": _flag(session.started),
@@ -273,7 +278,8 @@ def to_record(session: IngestionSession) -> ZNRecord:
 def from_record(record: ZNRecord) -> IngestionSession:
     """Back from ``to_record``. Raises KeyError or ValueError for a record that is not a session's."""
     simple, lists = record.simple, record.lists
-    counts = FileCounts(*(int(simple[f"numFiles{n}"]) for n in ("Total", "Done", "Failed", "Pending", "Dropped")))
+    states = ("Total", "Done", "Failed", "Pending", "Dropped", "Deferred")
+    counts = FileCounts(*(int(simple.get(f"numFiles{state}", "0")) for state in states))
     return IngestionSession(
         id=record.id,
         state=SessionState(simple["state"]),

@@ -14,7 +14,16 @@ from segments.domain.ingestion.replaced_part import (
     read_selector,
     selector_problems,
 )
-from segments.domain.ingestion.task_keys import FLAGS, KNOWN, NUMBERS, PREFIXES, WITHOUT_EFFECT, Problem, wrong
+from segments.domain.ingestion.task_keys import (
+    FLAGS,
+    KNOWN,
+    NUMBERS,
+    PREFIXES,
+    SIZES,
+    WITHOUT_EFFECT,
+    Problem,
+    wrong,
+)
 from segments.domain.push.path_pattern import parse_pattern
 from segments.domain.push.push_model import RecordReader
 from segments.domain.push.reader_spec import ReaderSpec, parse_reader
@@ -60,11 +69,20 @@ class ModifiedFilePolicy(StrEnum):
 
 
 @dataclass(frozen=True)
+class RunLimits:
+    """What one run may read at most: files, bytes of them, and tasks, each of which builds a segment; 0: any number."""
+
+    files: int = 0
+    bytes: int = 0
+    tasks: int = 0
+
+
+@dataclass(frozen=True)
 class IngestionTask:
     """A checked task. ``consistent``: all files appear at once (either flag); ``swap``: and replace the whole table.
 
     ``max_files`` may share a segment, ``max_bytes`` of input go into one, ``max_tasks`` files are read in one batch; 0:
-    as ``packing`` decides, the usual size, all at once.
+    as ``packing`` decides, the usual size, all at once. ``run``: what one run may read.
     ``file_system`` are the ``input.fs.*`` keys, prefix included. ``selector`` names what is replaced; None: by mode.
     ``schedule`` is a checked cron expression, ``schedule_zone`` the name of its time zone; None: the setting's.
     ``error_rate`` is the share of bad rows of a file (0 to 1) from which on the file fails.
@@ -94,6 +112,7 @@ class IngestionTask:
     recursive: bool
     selector: Selector | None
     schedule_zone: str | None = None
+    run: RunLimits = RunLimits()
 
 
 def task_map(config: TableConfig) -> dict[str, str] | None:
@@ -175,9 +194,10 @@ def _wrong_choices(given: Mapping[str, str]) -> list[Problem]:
     if given.get("modifiedFilePolicy", "add").strip().lower() not in _POLICIES:
         text = f"'modifiedFilePolicy' must be add, replace or skip, not '{shown(given['modifiedFilePolicy'])}'"
         found.append(wrong("modifiedFilePolicy", text, "Write add, replace or skip."))
-    if "taskMaxDataSize" in given and _bytes(given["taskMaxDataSize"]) is None:
-        text = f"'taskMaxDataSize' must be a size such as 1G or 500M, not '{shown(given['taskMaxDataSize'])}'"
-        found.append(wrong("taskMaxDataSize", text, "Write digits and, if it is not a number of bytes, K, M, G or T."))
+    for key in SIZES:
+        if key in given and _bytes(given[key]) is None:
+            text = f"'{key}' must be a size such as 1G or 500M, not '{shown(given[key])}'"
+            found.append(wrong(key, text, "Write digits and, if it is not a number of bytes, K, M, G or T."))
     if "errorRate" in given and _share(given["errorRate"]) is None:
         text = f"'errorRate' must be a number from 0 to 1, not '{shown(given['errorRate'])}'"
         found.append(wrong("errorRate", text, "0.01 lets one row in a hundred be bad; it is left out."))
@@ -239,6 +259,11 @@ def _task(given: Mapping[str, str], config: TableConfig) -> IngestionTask:
         recursive=given.get("searchRecursively", _TRUE).strip().lower() != "false",
         selector=None if swap else read_selector(given, config),
         schedule_zone=given.get("scheduleTimeZone", "").strip() or None,
+        run=RunLimits(
+            max(_number(given, "runMaxNumFiles", 0), 0),
+            _bytes(given.get("runMaxDataSize", "0")) or 0,
+            max(_number(given, "runMaxNumTasks", 0), 0),
+        ),
     )
 
 

@@ -45,7 +45,11 @@ NUMBERS: Final = {
     "consistentPushMaxRetries": (0, INT_MAX),
     "taskMaxNumFiles": (-1, INT_MAX),
     "tableMaxNumTasks": (-1, INT_MAX),
+    "runMaxNumFiles": (-1, INT_MAX),
+    "runMaxNumTasks": (-1, INT_MAX),
 }
+#: Sizes such as 1G or 500M.
+SIZES: Final = ("taskMaxDataSize", "runMaxDataSize")
 _TEXTS: Final = (
     "inputDirURI",
     "inputFormat",
@@ -55,7 +59,7 @@ _TEXTS: Final = (
     "scheduleTimeZone",
     "ingestionMode",
     "modifiedFilePolicy",
-    "taskMaxDataSize",
+    *SIZES,
     "errorRate",
     "recordReader.className",
     "input.fs.className",

@@ -33,6 +33,7 @@ from segments.secret_texts import mask_text
 _AHEAD: Final = 5
 #: Where the task stands in a table config.
 PATH: Final = f"task.taskTypeConfigsMap.{TASK_TYPE}"
+_UNITS: Final = {"GB": 1 << 30, "MB": 1 << 20, "KB": 1 << 10}
 _CHANGED: Final = {
     ModifiedFilePolicy.ADD: "rows of a file that changed are added to its old ones",
     ModifiedFilePolicy.REPLACE: "rows of a file that changed replace its old ones",
@@ -148,11 +149,28 @@ def _effective(task: IngestionTask, given: Mapping[str, str], ahead: ScheduleAhe
             if task.max_retries
             else "A session of which a file fails is thrown away whole: consistentPushMaxRetries is 0."
         )
+    if limits := limit_words(task):
+        rest = "and the session goes on at the next triggers" if task.consistent else "and the next triggers the others"
+        found.append(f"One run reads {limits} at most, {rest}.")
     if ahead is None:
         found.append("There is no schedule: sessions begin only when somebody starts one.")
     else:
         found.append(f"Schedule: {ahead.words} ({ahead.zone}).")
     return found
+
+
+def limit_words(task: IngestionTask) -> str:
+    """What one run reads at most; empty: it has no limit."""
+    run = task.run
+    found = [counted(run.files, "file")] if run.files else []
+    found += [_size(run.bytes)] if run.bytes else []
+    found += [f"what {counted(run.tasks, 'task')} can"] if run.tasks else []
+    return ", ".join(found)
+
+
+def _size(number: int) -> str:
+    unit = next((unit for unit in _UNITS if number % _UNITS[unit] == 0), "")
+    return f"{number // _UNITS[unit]:,} {unit}" if unit else counted(number, "byte")
 
 
 def wrong_problems(config: TableConfig) -> list[Problem]:

@@ -29,6 +29,7 @@ _STATES: Final[Mapping[FileState, str | None]] = {
     FileState.DONE: COMPLETED,
     FileState.SKIPPED: COMPLETED,
     FileState.FAILED: _ERROR,
+    FileState.DEFERRED: None,
     FileState.DROPPED: "DROPPED",
 }
 #: States of what Pinot's workers know of.
@@ -115,7 +116,9 @@ def counts(run: TaskRun, files: Iterable[FileRecord] | None = None) -> dict[str,
         found = Counter(_COUNTED[_STATES[f.state]] for f in files)
     elif run.is_last:
         known = run.session.counts
-        found = Counter(completed=known.done, error=known.failed, waiting=known.pending, dropped=known.dropped)
+        found = Counter(
+            completed=known.done, error=known.failed, waiting=known.pending + known.deferred, dropped=known.dropped
+        )
     else:
         found = Counter(completed=run.run.ok, error=run.run.failed)
     return {name: sum(found.values()) if name == "total" else found[name] for name in _NUMBERS}

@@ -5,12 +5,13 @@ time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from segments.domain.ingestion.plan import Listing, Plan, Visible, check_not_empty, new_plan, vanished
 from segments.domain.ingestion.reconcile import reconcile
 from segments.domain.ingestion.registry import Registry
+from segments.domain.ingestion.run_limits import is_left_by_limits, limited
 from segments.domain.ingestion.session import (
     OPEN,
     FileRecord,
@@ -72,10 +73,13 @@ class Begin:
 
 @dataclass(frozen=True)
 class Retry:
-    """The session goes on with these files; one retry more. ``vanished`` as in a plan."""
+    """The session goes on with these files; one retry more, unless its last run only left files to the next one by its
+    limits (``is_continued``). ``vanished`` as in a plan.
+    """
 
     files: tuple[FileRecord, ...]
     vanished: tuple[str, ...]
+    is_continued: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,13 +103,14 @@ def on_trigger(now: Situation) -> Decision:
         return Idle(f"Session {session.id} is running; the trigger is skipped.", is_busy=True)
     if session.config_hash != now.config_hash:
         return Begin(_planned(now), session, EndReason.CONFIG_CHANGED)
-    if session.retry_count >= now.task.max_retries:
+    goes_on = session.state is SessionState.IN_PROGRESS and is_left_by_limits(now.files)
+    if session.retry_count >= now.task.max_retries and not goes_on:
         return Begin(_planned(now), session, EndReason.RETRIES_EXHAUSTED)
     if session.state is SessionState.SWITCH:
         return SwitchAgain()
     check_not_empty(now.task, now.listing)
     files = reconcile(now.task, now.files, now.listing, now.registry, now.visible)
-    return Retry(files, vanished(now.task, now.listing, now.registry))
+    return Retry(limited(now.task, files), vanished(now.task, now.listing, now.registry), goes_on)
 
 
 def clears(now: Situation) -> bool:
@@ -114,7 +119,8 @@ def clears(now: Situation) -> bool:
 
 
 def _planned(now: Situation) -> Plan:
-    return new_plan(now.task, now.listing, now.registry, now.visible, forced=now.forced)
+    plan = new_plan(now.task, now.listing, now.registry, now.visible, forced=now.forced)
+    return replace(plan, files=limited(now.task, plan.files))
 
 
 class Next(StrEnum):
@@ -136,12 +142,14 @@ class RunOutcome:
 
 
 def after_files(files: Sequence[FileRecord], gone: Sequence[str], *, replaces_all: bool) -> RunOutcome:
-    """READ while files are open; WAIT for the next trigger when some failed; FINISH when nothing is staged and nothing
-    has to go; else SWITCH. ``replaces_all``: the switch is needed in any case.
+    """READ while files are open; WAIT for the next trigger when some failed or were left to it; FINISH when nothing is
+    staged and nothing has to go; else SWITCH. ``replaces_all``: the switch is needed in any case.
     """
     if any(f.state in OPEN for f in files):
         return RunOutcome(Next.READ)
     if error := failure(files):
         return RunOutcome(Next.WAIT, error)
+    if is_left_by_limits(files):
+        return RunOutcome(Next.WAIT)
     is_staged = any(f.state is FileState.BUILT for f in files)
     return RunOutcome(Next.SWITCH if is_staged or gone or replaces_all else Next.FINISH)

@@ -149,9 +149,10 @@ def acquire(ctx: Context, table: TableName, session_id: str, owner: str) -> Held
 def next_run(session: IngestionSession, now_ms: int) -> dict[str, Any]:
     """Fields of a session of which another run begins: a worker is to take it up soon."""
     task = f"Task_FileIngestionTask_{uuid.uuid4()}_{now_ms}"
+    number = session.runs[-1].number + 1 if session.runs else 0  # the record keeps the newest runs only
     return {
         "task": task, "owner": "", "lease_until_ms": now_ms + PICKUP_MS, "error": "", "blocked": False,
-        "runs": (*session.runs, Run(len(session.runs), task, now_ms)),
+        "runs": (*session.runs, Run(number, task, now_ms)),
     }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from segments.models import IngestionAttempt, IngestionFile, IngestionSession
 from segments.names import TableName, shown
 
 #: Files of one state stand together, those that need somebody first.
-_ORDER: Final = ("FAILED", "RUNNING", "PENDING", "SKIPPED", "BUILT", "DONE", "DROPPED")
+_ORDER: Final = ("FAILED", "RUNNING", "PENDING", "DEFERRED", "SKIPPED", "BUILT", "DONE", "DROPPED")
 
 
 def sessions_of(cluster: str, table: TableName) -> QuerySet[IngestionSession]:

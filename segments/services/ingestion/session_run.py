@@ -8,6 +8,7 @@ import logging
 from dataclasses import replace
 from typing import Final
 
+from segments.domain.formats.plural import counted
 from segments.domain.ingestion.session import FileState, SessionState
 from segments.domain.ingestion.transitions import Next, after_files
 from segments.errors import Conflict, PinotAdminError, Unavailable
@@ -50,7 +51,9 @@ def run_session(ctx: Context, table: TableName, session_id: str, owner: str, *, 
         log.exception("Session %s stopped unexpectedly.", session_id)
         return _stopped(held, Unavailable(f"Unexpected {type(error).__name__}: {error}"))
     waits = f" It waits for the next trigger: {held.session.error}" if held.session.error else ""
-    return f"Session {session_id} of {table} is {held.session.state}.{waits}"
+    left = held.session.counts.deferred
+    more = f" {counted(left, 'file', 'is', 'are')} left to the next trigger." if left and not waits else ""
+    return f"Session {session_id} of {table} is {held.session.state}.{waits}{more}"
 
 
 def _carry_on(held: HeldSession, builder: Builder) -> None:

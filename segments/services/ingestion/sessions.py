@@ -17,6 +17,7 @@ from segments.domain.ingestion.plan import (
     split_segments,
     widened,
 )
+from segments.domain.ingestion.run_limits import left_sentence
 from segments.domain.ingestion.session import (
     FileRecord,
     FileState,
@@ -60,6 +61,8 @@ from segments.store import paths
 
 log = logging.getLogger(__name__)
 _ATTEMPTS: Final = 5
+#: What becomes of files in a run; the others are kept as they are.
+_FATES: Final = {FileState.PENDING: "read", FileState.DEFERRED: "deferred", FileState.DROPPED: "dropped"}
 
 
 @dataclass(frozen=True)
@@ -76,11 +79,11 @@ class TriggerResult:
 
 @dataclass(frozen=True)
 class Preview:
-    """What a trigger would do now. ``files``: how many of which fate (``read``, ``kept``, ``dropped``, ``unchanged``);
-    ``to_read`` names the first of them. ``segments`` would be replaced if the switch began now; ``crossing`` are those
-    at the edge of the replaced part, because of which it would be refused. ``rows_may_duplicate`` names the
-    first files that changed and whose earlier rows stay, too. ``rows`` and ``bytes`` are those of ``segments``;
-    ``splits`` says of which of them how many rows stay.
+    """What a trigger would do now. ``files``: how many of which fate (``read``, ``deferred`` to the triggers after it,
+    ``kept``, ``dropped``, ``unchanged``); ``to_read`` names the first of those to read. ``segments`` would be replaced
+    if the switch began now; ``crossing`` are those at the edge of the replaced part, because of which it would be
+    refused. ``rows_may_duplicate`` names the first files that changed and whose earlier rows stay, too. ``rows`` and
+    ``bytes`` are those of ``segments``; ``splits`` says of which of them how many rows stay.
     """
 
     what: str
@@ -182,12 +185,13 @@ def preview(ctx: Context, table: TableName, *, forced: bool = False) -> Preview:
     if isinstance(decision, Idle):
         return Preview(decision.why, {"unchanged": len(now.listing)})
     files, gone, what = _fate(decision, found)
-    fates = Counter(
-        "read" if f.state is FileState.PENDING else "dropped" if f.state is FileState.DROPPED else "kept" for f in files
-    )
+    fates = Counter(_FATES.get(f.state, "kept") for f in files)
     listed = {f.uri for f in files}
     fates["unchanged"] = sum(1 for uri in now.listing if uri not in listed)
-    staged = [replace(f, state=FileState.BUILT) for f in files if f.state is not FileState.DROPPED]
+    shown = [f for f in files if f.state is not FileState.DROPPED]
+    if not now.task.consistent:
+        shown = [f for f in shown if f.state is not FileState.DEFERRED]
+    staged = [replace(f, state=FileState.BUILT) for f in shown]
     old = replaced_segments(now.task, staged, gone, now.registry, now.visible)
     to_read = tuple(f.uri for f in files if f.state is FileState.PENDING)[:100]
     twice = added_again(now.task, files, now.registry)[:100]
@@ -232,11 +236,11 @@ def _carry_out(ctx: Context, table: TableName, found: Found, decision: Decision,
             if discards is not None or clears(found.situation):
                 found = replace(found, record=read_task(ctx, table))
             return _begin(ctx, table, found, plan, actor)
-        case Retry(files=files, vanished=gone):
+        case Retry(files=files, vanished=gone, is_continued=is_continued):
             manifest = replace(found.manifest, files=files, vanished=gone)
-            return _go_on(ctx, table, found, manifest, actor)
+            return _go_on(ctx, table, found, manifest, actor, retries=0 if is_continued else 1)
         case SwitchAgain():
-            return _go_on(ctx, table, found, found.manifest, actor)
+            return _go_on(ctx, table, found, found.manifest, actor, retries=1)
 
 
 def _begin(ctx: Context, table: TableName, found: Found, plan: Plan, actor: Actor) -> TriggerResult:
@@ -256,11 +260,15 @@ def _begin(ctx: Context, table: TableName, found: Found, plan: Plan, actor: Acto
     create_session(ctx, table, found.record, session, **cleared)
     _record(ctx, table, session, actor, "begin")
     enqueue_session(ctx, table.typed, session_id)
-    return TriggerResult(session_id, notes=_notes(found))
+    return TriggerResult(session_id, notes=(*_notes(found), *_left(session)))
 
 
-def _go_on(ctx: Context, table: TableName, found: Found, manifest: Manifest, actor: Actor) -> TriggerResult:
-    """The next run of the open session, as one retry more. Conflict when another trigger was faster."""
+def _go_on(
+    ctx: Context, table: TableName, found: Found, manifest: Manifest, actor: Actor, *, retries: int
+) -> TriggerResult:
+    """The next run of the open session, which counts as so many ``retries``. Conflict when another trigger was
+    faster.
+    """
     before, now = found.session, ctx.clock()
     assert before is not None
     uri = write_manifest(ctx, table, before.id, manifest)
@@ -270,7 +278,7 @@ def _go_on(ctx: Context, table: TableName, found: Found, manifest: Manifest, act
         if same != (before.manifest_version, before.state, "", before.retry_count, ""):
             raise Conflict(f"Session '{session.id}' was changed by somebody else.")
         return session.changed(
-            now, **next_run(session, now), retry_count=session.retry_count + 1,
+            now, **next_run(session, now), retry_count=session.retry_count + retries,
             max_retries=found.setup.task.max_retries, manifest_uri=uri,
             manifest_version=session.manifest_version + 1, counts=count(manifest.files),
             segments_from=manifest.segments_from, segments_to=manifest.segments_to, triggered_by=actor.name,
@@ -278,9 +286,9 @@ def _go_on(ctx: Context, table: TableName, found: Found, manifest: Manifest, act
         )  # fmt: skip
 
     session = change_session(ctx, table, before.id, go_on)
-    _record(ctx, table, session, actor, "retry")
+    _record(ctx, table, session, actor, "retry" if retries else "continue")
     enqueue_session(ctx, table.typed, session.id)
-    return TriggerResult(session.id, notes=_notes(found))
+    return TriggerResult(session.id, notes=(*_notes(found), *_left(session)))
 
 
 def _is_tidy(ctx: Context, table: TableName) -> bool:
@@ -331,8 +339,9 @@ def _fate(decision: Decision, found: Found) -> tuple[Sequence[FileRecord], tuple
         case Begin(plan=plan, discards=discards, reason=reason):
             what = f"Session {discards.id} would be discarded ({reason}); " if discards is not None else ""
             return plan.files, plan.vanished, f"{what}{plan.idle or 'a session would begin.'}"
-        case Retry(files=files, vanished=gone):
-            return files, gone, "The open session would be retried."
+        case Retry(files=files, vanished=gone, is_continued=is_continued):
+            what = "continued with what its last run left" if is_continued else "retried"
+            return files, gone, f"The open session would be {what}."
         case _:
             return found.manifest.files, found.manifest.vanished, "The switch would be driven again."
 
@@ -343,6 +352,11 @@ def _notes(found: Found) -> tuple[str, ...]:
     if task.clear and found.record.cleared_for == found.setup.version:
         notes.append("clearConsistentPushState was honoured for this version of the table config and is ignored now.")
     return tuple(notes)
+
+
+def _left(session: IngestionSession) -> tuple[str, ...]:
+    sentence = left_sentence(session.counts.pending, session.counts.deferred)
+    return (sentence,) if sentence else ()
 
 
 def _record(ctx: Context, table: TableName, session: IngestionSession, actor: Actor, what: str) -> None:

@@ -42,6 +42,9 @@ _FREE: Final = (
     "forceSwap",
     "allowEmptySwap",
     "tableMaxNumTasks",
+    "runMaxNumFiles",
+    "runMaxDataSize",
+    "runMaxNumTasks",
 )
 _NO_SPLIT: Final = (
     "Segments of a Pinot cluster are not split: indexes that only Pinot builds would be missing in what is kept."

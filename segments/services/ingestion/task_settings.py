@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from segments.domain.ingestion.plan import new_plan, replaced_segments
+from segments.domain.ingestion.run_limits import left_sentence, limited
 from segments.domain.ingestion.session import FileState
 from segments.domain.ingestion.task_config import TASK_TYPE, IngestionTask, Problem, parse_ingestion_task, problems
 from segments.domain.tables.table_config import TableConfig
@@ -43,7 +44,8 @@ class TaskSettings:
 @dataclass(frozen=True)
 class FirstSession:
     """What the first session would do. ``files`` to read, ``names`` the first of them; ``replaces``: segments that
-    queries would not see any more. ``why_idle``: why there would be no session. ``notes``: about the task's keys.
+    queries would not see any more. ``why_idle``: why there would be no session. ``left``: what its first run leaves to
+    the next triggers. ``notes``: about the task's keys.
     """
 
     files: int
@@ -51,6 +53,7 @@ class FirstSession:
     names: tuple[str, ...]
     replaces: tuple[str, ...]
     why_idle: str
+    left: str
     notes: tuple[Problem, ...]
 
 
@@ -77,6 +80,7 @@ def preview_settings(ctx: Context, table: TableName, settings: TaskSettings) -> 
     visible = read_visible(ctx, table, task.selector)
     registry = read_registry(ctx, read_task(ctx, table).registry_uri)
     plan = new_plan(task, listing, registry, visible)
+    left = sum(f.state is FileState.DEFERRED for f in limited(task, plan.files))
     built = [replace(file, state=FileState.BUILT) for file in plan.files]
     sizes = {file.path: file.size for file in files}
     return FirstSession(
@@ -85,6 +89,7 @@ def preview_settings(ctx: Context, table: TableName, settings: TaskSettings) -> 
         tuple(file.uri for file in plan.files[:_NAMED]),
         replaced_segments(task, built, plan.vanished, registry, visible),
         plan.idle,
+        left_sentence(len(plan.files) - left, left),
         tuple(problems(_map_of(body))),
     )
 

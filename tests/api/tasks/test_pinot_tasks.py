@@ -65,6 +65,14 @@ def ran(world: IngestionWorld, **files: int) -> str:
     return world.session.runs[-1].task
 
 
+def test_files_that_a_run_leaves_to_the_next_one_have_not_begun(world: IngestionWorld, http: Client) -> None:
+    world.configure(runMaxNumFiles="1")
+    task = ran(world, F1=3, F2=3)
+    assert get(http, f"subtask/{task}/state") == {f"{task}_0": "COMPLETED", f"{task}_1": None}
+    found = get(http, f"{TYPE}/taskcounts")[task]
+    assert (found["total"], found["completed"], found["waiting"]) == (2, 1, 1)
+
+
 def test_a_run_is_a_task_and_its_files_are_sub_tasks(world: IngestionWorld, http: Client) -> None:
     task = ran(world, F1=3, F2=-1)
     assert get(http, "tasktypes") == [TYPE]

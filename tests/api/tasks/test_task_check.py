@@ -100,6 +100,26 @@ def test_the_linter_says_what_a_run_does_and_when(table: ApiCluster) -> None:
     assert found["schedule"]["nextRuns"][:2] == ["2023-11-14T22:30:00+00:00", "2023-11-14T23:00:00+00:00"]
 
 
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"runMaxNumFiles": "1"}, "1 file"),
+        ({"runMaxNumFiles": "10", "runMaxDataSize": "3G"}, "10 files, 3 GB"),
+        ({"runMaxDataSize": "1025", "runMaxNumTasks": "4"}, "1,025 bytes, what 4 tasks can"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("consistent", "rest"),
+    [("true", "the session goes on at the next triggers"), ("false", "the next triggers the others")],
+)
+def test_the_linter_says_what_one_run_reads_at_most(
+    table: ApiCluster, keys: dict[str, str], words: str, consistent: str, rest: str
+) -> None:
+    save(table, with_task(task=GOOD | keys | {"consistentPushEnabled": consistent}))
+    found = table.http.get("/api/v1/tables/t/tasks/lint").json()["tasks"]["FileIngestionTask"]
+    assert f"One run reads {words} at most, and {rest}." in found["effective"]
+
+
 def test_the_linter_names_every_problem_of_a_config_that_is_not_stored(table: ApiCluster) -> None:
     body = with_task(task={"schedule": "0 0 24 * * ?", "push.mode": "TAR", "errorRate": "2"})
     found = table.http.post("/api/v1/tables/t/tasks/lint", body, JSON).json()["tasks"]["FileIngestionTask"]

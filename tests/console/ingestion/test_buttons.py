@@ -69,13 +69,44 @@ def test_a_bad_file_is_seen_corrected_retried_and_the_session_undone(operator: C
     assert world.vis == 7
     done = page(operator, world)
     assert "Done: queries see the rows of 2 files." in done
-    assert "Retry 1" in done
+    assert "Run 2" in done
     assert "Undo…" in done
     press(operator, f"sessions/{world.session.id}/undo/", confirm=TYPED)
     assert world.vis == 0
     undone = page(operator, world)
     assert "Undone: its rows are not visible any more." in undone
     assert "Undo…" not in undone
+
+
+def test_a_session_that_a_limit_ended_early_is_continued(operator: Client, world: IngestionWorld) -> None:
+    world.configure(runMaxNumFiles="2")
+    for name in ("a", "b", "c"):
+        world.put(name, 3)
+    shown = operator.get(f"{BASE}trigger/").content.decode()
+    assert "2 files are read, 1 file is left to the triggers after it." in shown
+    press(operator, "trigger/")
+    world.work()
+    waits = page(operator, world)
+    assert "2 of 3 files built, and its last run read as many as one run may." in waits
+    assert "The next trigger goes on with the file that is left, which is no retry." in waits
+    assert "1 left for the next trigger" in waits
+    assert "Continue now…" in waits
+    assert "Retry failed now…" not in waits
+    assert "Continue the session now" in page(operator, world, "retry/")
+    press(operator, f"sessions/{world.session.id}/retry/")
+    world.work()
+    assert world.vis == 9
+    assert "Done: queries see the rows of 3 files." in page(operator, world)
+
+
+def test_a_session_that_showed_some_files_says_how_many_are_left(operator: Client, world: IngestionWorld) -> None:
+    world.configure(runMaxNumFiles="1", consistentPushEnabled="false")
+    world.put("a", 3)
+    world.put("b", 3)
+    world.go()
+    found = page(operator, world)
+    assert "Done: queries see the rows of 1 file. It read as many as one run may; 1 file is left." in found
+    assert "Continue now…" not in found
 
 
 def test_a_page_says_that_nothing_is_to_be_done_before_its_button_is_pressed(

@@ -96,11 +96,11 @@ def test_the_time_left_follows_from_what_this_run_has_done(viewer: Client, table
 
 def test_the_live_part_loads_the_page_again_when_the_session_ends(viewer: Client, table: Table) -> None:
     session = make_session(table, task="run-1")
-    shown = viewer.get(f"{PAGE}live/?seen=IN_PROGRESS-0-live")
+    shown = viewer.get(f"{PAGE}live/?seen=IN_PROGRESS-1-live")
     assert "HX-Refresh" not in shown
     assert 'every 1s"' in shown.content.decode()
     IngestionSession.objects.filter(pk=session.pk).update(state="DONE", task="")
-    over = viewer.get(f"{PAGE}live/?seen=IN_PROGRESS-0-live")
+    over = viewer.get(f"{PAGE}live/?seen=IN_PROGRESS-1-live")
     assert over["HX-Refresh"] == "true"
     assert "hx-trigger" not in over.content.decode()
 

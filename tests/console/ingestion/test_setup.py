@@ -17,10 +17,11 @@ from segments.domain.tables.table_config import parse_table_config
 from segments.gateways.input_files.rules import InputRules
 from segments.models import AuditEvent, PersonSetting, Table
 from segments.services.tables.table_record import read_table_config
+from segments.services.tables.tables import update_table
 from segments.store import paths
 from tests.console.conftest import TYPED, FakeBroker, logged_in
 from tests.factories import CLUSTER, make_table
-from tests.services.world import TABLE, World
+from tests.services.world import ANN, TABLE, World
 
 pytestmark = pytest.mark.django_db
 BASE = f"/console/tables/{TYPED}/ingestion/"
@@ -120,6 +121,21 @@ def test_the_table_page_shows_settings_and_the_next_five_runs(viewer: Client, ta
     viewer.force_login(User.objects.get())  # it counts from log-in on
     text = viewer.get(BASE).content.decode()
     assert (text.count("15:30 (Asia/Tokyo)"), "data-local" in text) == (5, False)
+
+
+def test_the_table_page_and_the_preview_say_what_one_run_reads(
+    administrator: Client, world: World, table: Table, folder: Path
+) -> None:
+    body = read_table_config(world.ctx, TABLE).body
+    task_config = {"inputDirURI": str(folder), "inputFormat": "csv", "runMaxNumFiles": "1"}
+    changed = body | {"task": {"taskTypeConfigsMap": {"FileIngestionTask": task_config}}}
+    update_table(world.ctx, TABLE.typed, changed, actor=ANN)
+    Table.objects.update(config=changed)
+    shown = administrator.get(BASE).content.decode()
+    assert "<dt>One run reads</dt><dd>1 file at most" in shown
+    preview = administrator.get(f"{BASE}setup/", values(folder), follow=True).content.decode()
+    assert "The first session reads 2 files" in preview
+    assert "This run reads 1 file and leaves 1 to the next triggers" in preview
 
 
 def test_runs_that_do_not_begin_with_a_minute_show_their_seconds(viewer: Client, table: Table, folder: Path) -> None:

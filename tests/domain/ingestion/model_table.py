@@ -114,12 +114,12 @@ class ModelTable:
                     self.session = None
                     return f"only {reason}"
                 word = f"begin after {reason}" if discards else "begin"
-            case Retry(files, gone):
-                self.files, self.vanished, word = files, gone, "retry"
-                self._go_on()
+            case Retry(files, gone, is_continued):
+                self.files, self.vanished, word = files, gone, "goes on" if is_continued else "retry"
+                self._go_on(retries=0 if is_continued else 1)
             case SwitchAgain():
                 word = "switch again"
-                self._go_on()
+                self._go_on(retries=1)
         if run:
             self.run()
         return word
@@ -157,9 +157,9 @@ class ModelTable:
         )  # fmt: skip
         self.files, self.vanished, self.staged = files, gone, {}
 
-    def _go_on(self) -> None:
+    def _go_on(self, *, retries: int) -> None:
         assert self.session is not None
-        self._session(retry_count=self.session.retry_count + 1, task="run")
+        self._session(retry_count=self.session.retry_count + retries, task="run")
 
     def _session(self, **fields: Any) -> None:
         assert self.session is not None

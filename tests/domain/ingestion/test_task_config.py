@@ -10,6 +10,7 @@ from segments.domain.ingestion.task_config import (
     IngestionMode,
     IngestionTask,
     Problem,
+    RunLimits,
     parse_ingestion_task,
     problems,
 )
@@ -79,6 +80,9 @@ def test_the_largest_number_of_retries_is_taken() -> None:
         ("ingestionMode", "MERGE"),
         ("modifiedFilePolicy", "perhaps"),
         ("taskMaxDataSize", "1 lot"),
+        ("runMaxDataSize", "1 lot"),
+        ("runMaxNumFiles", "-2"),
+        ("runMaxNumTasks", "many"),
         ("errorRate", "2"),
         ("includeFileNamePattern", "*.csv"),
         ("inputFormat", "word"),
@@ -103,6 +107,12 @@ def test_sizes_are_read_with_their_units() -> None:
     assert read({"taskMaxDataSize": "500MB"}).max_bytes == 500 << 20
     assert read({"taskMaxDataSize": "77"}).max_bytes == 77
     assert read({"tableMaxNumTasks": "-1"}).max_tasks == 0
+
+
+def test_limits_of_a_run_are_read_and_minus_one_is_none() -> None:
+    assert read({}).run == RunLimits(0, 0, 0)
+    assert read({"runMaxNumFiles": "5", "runMaxDataSize": "2K", "runMaxNumTasks": "7"}).run == RunLimits(5, 2048, 7)
+    assert read({"runMaxNumFiles": "-1", "runMaxNumTasks": "-1"}).run == RunLimits(0, 0, 0)
 
 
 def keys_of(found: list[Problem]) -> list[str]:

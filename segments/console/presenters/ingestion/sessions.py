@@ -25,6 +25,7 @@ _FILE_MARKS: Final = {
     "BUILT": Mark("built", "ok", "check"),
     "DONE": Mark("pushed", "ok", "check"),
     "FAILED": Mark("failed", "bad", "cross"),
+    "DEFERRED": Mark("left for later", "idle", "clock"),
     "DROPPED": Mark("gone", "idle", "dot"),
     "SKIPPED": Mark("skipped", "warn", "alert"),
 }
@@ -35,6 +36,7 @@ class SessionView:
     """One session for a page. ``left_s``: seconds that the files that are left may take; None: nobody can know.
 
     ``is_live``: a run is under way, so that the page changes on its own. ``waits``: nothing happens until a trigger.
+    ``goes_on``: that is no retry, it only goes on with what the limits of a run left.
     """
 
     session: IngestionSession
@@ -45,6 +47,7 @@ class SessionView:
     left_s: float | None
     is_live: bool
     waits: bool
+    goes_on: bool
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,7 @@ def session_view(session: IngestionSession, attempts: Sequence[IngestionAttempt]
         _left_s(session, attempts, now) if is_live else None,
         is_live,
         is_open and not is_live,
+        is_open and not is_live and _goes_on(session),
     )
 
 
@@ -93,7 +97,7 @@ def file_mark(state: str) -> Mark:
 
 def file_tallies(session: IngestionSession) -> list[tuple[str, str, int]]:
     """(state, word, how many files) of the states that occur, those that need somebody first."""
-    order = ("FAILED", "RUNNING", "PENDING", "SKIPPED", "BUILT", "DONE", "DROPPED")
+    order = ("FAILED", "RUNNING", "PENDING", "DEFERRED", "SKIPPED", "BUILT", "DONE", "DROPPED")
     counts = [(s, str(IngestionFile.State(s).label), int(getattr(session, f"files_{s.lower()}"))) for s in order]
     return [line for line in counts if line[2]]
 
@@ -124,7 +128,7 @@ def _sentence(session: IngestionSession, *, is_live: bool) -> str:
     if session.end_reason:
         return _ENDS.get(session.end_reason, f"It ended: {session.end_reason}.")
     if session.state == _State.DONE:
-        return f"Done: queries see the rows of {_files(total)}." if total else "Done: there was nothing to read."
+        return _done_sentence(session)
     if session.state == _State.SWITCH:
         return _switch_sentence(session, is_live=is_live)
     if session.state == _State.INIT:
@@ -134,7 +138,23 @@ def _sentence(session: IngestionSession, *, is_live: bool) -> str:
         return f"{ready} of {_files(total)} built. Queries still see the old rows."
     if failed:
         return f"{_files(failed)} of {total} failed. Queries still see the old rows, and nothing of this session."
-    return f"{ready} of {_files(total)} built, and the run ended. Queries still see the old rows."
+    why = "and its last run read as many as one run may" if session.files_deferred else "and the run ended"
+    return f"{ready} of {_files(total)} built, {why}. Queries still see the old rows."
+
+
+def _done_sentence(session: IngestionSession) -> str:
+    """Files that a session of a task without consistent push left are read by the next one."""
+    shown, left = session.files_total - session.files_deferred, session.files_deferred
+    if not session.files_total:
+        return "Done: there was nothing to read."
+    more = f" It read as many as one run may; {_files(left)} {'is' if left == 1 else 'are'} left." if left else ""
+    return f"Done: queries see the rows of {_files(shown)}.{more}"
+
+
+def _goes_on(session: IngestionSession) -> bool:
+    """Does the next trigger only go on with what the limits of a run left?"""
+    is_whole = not (session.files_failed or session.files_pending or session.files_running)
+    return bool(session.files_deferred) and is_whole and session.state == _State.IN_PROGRESS
 
 
 def _switch_sentence(session: IngestionSession, *, is_live: bool) -> str:
@@ -145,11 +165,14 @@ def _switch_sentence(session: IngestionSession, *, is_live: bool) -> str:
 
 
 def _next_step(session: IngestionSession) -> str:
+    if _goes_on(session):
+        rest = f"the {_files(session.files_deferred)} that are" if session.files_deferred > 1 else "the file that is"
+        return f"The next trigger goes on with {rest} left, which is no retry. Queries see all at once, at the end."
     if session.retry_count < session.max_retries:
         left = session.max_retries - session.retry_count
         if session.state == _State.SWITCH:
             return f"The next trigger tries the switch again and reads no file ({left} of its retries left)."
-        open_files = session.files_failed + session.files_pending + session.files_running
+        open_files = session.files_failed + session.files_pending + session.files_running + session.files_deferred
         tries = "the last retry" if left == 1 else f"{left} retries are left"
         again = f"only {_files(open_files)}" if open_files else "no file"
         return f"The next trigger reads {again} again and keeps what is built ({tries})."

@@ -20,9 +20,14 @@ from segments.services.schedules.task_start import retry_now, start_now, stopped
 
 #: The box that lets one run start although the task is stopped.
 _OVERRIDE: Final = "override_stop"
+_CONTINUES: Final = (
+    "This is the next trigger, only sooner: it goes on with files that the last run left, because the task limits its "
+    "runs. It is no retry, and the schedule stays as it is."
+)
 #: What a preview's counts are called on a page.
 _FATES: Final = {
     "read": ("is read", "are read"),
+    "deferred": ("is left to the triggers after it", "are left to the triggers after it"),
     "kept": ("is ready from an earlier run and kept", "are ready from an earlier run and kept"),
     "dropped": ("left the folder", "left the folder"),
     "unchanged": ("is in the table already", "are in the table already"),
@@ -119,8 +124,13 @@ def _not_open(target: Target, session: IngestionSession | None) -> str:
 
 def _to_retry(target: Target, plain: Operation) -> Operation:
     """What the retry would read, or why there is none."""
-    shown = _to_change_open(target, plain)
-    return shown if shown.why_not else _to_trigger(target, plain)
+    session = sessions.current(target.ctx, target.name)
+    if why_not := _not_open(target, session):
+        return replace(plain, why_not=why_not)
+    counts = session.counts if session is not None else None
+    if counts is not None and counts.deferred and not (counts.failed or counts.pending):
+        plain = replace(plain, title="Continue the session now", button="Continue now", explain=[_CONTINUES])
+    return _to_trigger(target, plain)
 
 
 def _cancel(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:

@@ -60,7 +60,7 @@ def live(request: HttpRequest, typed: str, session: str) -> HttpResponse:
     table, name = find_table(request, typed)
     row, context = _progress(request, name, session)
     answer = render(request, "console/ingestion/progress.html", {"table": table, **context})
-    if asked(request, "seen")["seen"] != _phase(row, context["view"]):
+    if asked(request, "seen")["seen"] != _phase(row, context["view"], len(context["runs"])):
         answer["HX-Refresh"] = "true"
     return answer
 
@@ -75,12 +75,12 @@ def _progress(request: HttpRequest, name: TableName, session_id: str) -> tuple[I
         "runs": runs,
         "tallies": file_tallies(row),
         "mode": mode_words(row.mode, swap=row.swap),
-        "phase": _phase(row, view),
+        "phase": _phase(row, view, len(runs)),
         "may_undo": row.is_kept and row.state == IngestionSession.State.DONE and not row.end_reason,
         "every_s": _LIVE_S if view.is_live else _WAITING_S,
     }
 
 
-def _phase(row: IngestionSession, view: SessionView) -> str:
+def _phase(row: IngestionSession, view: SessionView, runs: int) -> str:
     """What decides about the page's buttons and parts."""
-    return f"{row.state}-{row.retry_count}-{'live' if view.is_live else 'waits' if view.waits else 'over'}"
+    return f"{row.state}-{runs}-{'live' if view.is_live else 'waits' if view.waits else 'over'}"

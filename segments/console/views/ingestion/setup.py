@@ -207,7 +207,7 @@ def _first_session(found: FirstSession) -> list[str]:
         return [f"The first session would have nothing to do: {found.why_idle}"]
     files = f"{counted(found.files, 'file')} of {counted(found.bytes, 'byte')}"
     gone = f", and replaces {counted(len(found.replaces), 'segment')} that queries see now" if found.replaces else ""
-    return [f"The first session reads {files}{gone}."]
+    return [f"The first session reads {files}{gone}.", *([found.left] if found.left else [])]
 
 
 def _switch_on(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:

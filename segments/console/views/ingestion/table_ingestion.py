@@ -18,6 +18,7 @@ from segments.console.presenters.ingestion.sessions import is_open_session, mode
 from segments.console.presenters.partition import chart as box
 from segments.console.views.tables.tables import head
 from segments.domain.ingestion.task_config import IngestionTask, parse_ingestion_task
+from segments.domain.ingestion.task_lint import limit_words
 from segments.domain.tables.table_config import parse_table_config
 from segments.errors import PinotAdminError
 from segments.models import Table
@@ -34,6 +35,7 @@ class Configured:
     problem: str = ""
     folder: str = ""
     mode: str = ""
+    limits: str = ""
 
 
 @page
@@ -73,4 +75,4 @@ def configured(table: Table) -> Configured:
     mode = mode_words(task.mode, swap=task.swap)
     if task.selector is not None:
         mode = f"replace: all files of the folder, in place of {mask_text(task.selector.words)}"
-    return Configured(task, "", mask_text(task.input_dir), mode)
+    return Configured(task, "", mask_text(task.input_dir), mode, limit_words(task))

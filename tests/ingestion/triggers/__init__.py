@@ -1,0 +1,1 @@
+"""What one trigger reads of a folder: limits of a run, files whose content did not change."""
