@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # The black-box suite of a Pinot-shaped control plane; it is not part of this repository.
 CONFORMANCE ?= ../shared/conformance
 ARGS ?=
-# Of make install: postgres, and the stores, whose drivers are there anyway.
+# Of make install: postgres, traces, and the stores, whose drivers are there anyway.
 EXTRAS ?=
 
 .DEFAULT_GOAL := help
@@ -38,9 +38,9 @@ $(VENV)/.demo: requirements-demo.lock $(VENV)/.run-time
 	@$(PIP) -r requirements-demo.lock
 	@touch $@
 
-$(VENV)/.dev: requirements-dev.lock requirements-postgres.lock $(VENV)/.run-time
+$(VENV)/.dev: requirements-dev.lock requirements-postgres.lock requirements-traces.lock $(VENV)/.run-time
 	@echo "Installing what tests and checks need"
-	@$(PIP) -r requirements-dev.lock -r requirements-postgres.lock
+	@$(PIP) -r requirements-dev.lock -r requirements-postgres.lock -r requirements-traces.lock
 	@touch $@
 
 # An S3 server for tests. It wants other versions than what it is tested with, so it gets a folder of its own.
@@ -48,18 +48,18 @@ $(VENV)/.s3-server: requirements-s3.lock $(VENV)/.run-time
 	@$(PIP) -q --upgrade --target $(VENV)/s3-server -r requirements-s3.lock
 	@touch $@
 
-$(VENV)/.postgres: requirements-postgres.lock $(VENV)/.run-time
-	@$(PIP) -r requirements-postgres.lock
+$(VENV)/.postgres $(VENV)/.traces: $(VENV)/.%: requirements-%.lock $(VENV)/.run-time
+	@$(PIP) -r requirements-$*.lock
 	@touch $@
 
 # Drivers of object stores come with pyarrow, so these names ask for nothing more.
 STORES := s3 gs azure hdfs
 COMMA := ,
 WANTED = $(subst $(COMMA), ,$(EXTRAS))
-NO_EXTRA = $(filter-out postgres $(STORES),$(WANTED))
+NO_EXTRA = $(filter-out postgres traces $(STORES),$(WANTED))
 
-install: $(VENV)/.run-time $(addprefix $(VENV)/.,$(filter postgres,$(WANTED))) ## Install into .venv, nothing outside of it changes (EXTRAS=postgres,s3)
-	@for name in $(NO_EXTRA); do echo "There is no extra $$name. There are: postgres $(STORES)" >&2; exit 1; done
+install: $(VENV)/.run-time $(addprefix $(VENV)/.,$(filter postgres traces,$(WANTED))) ## Install into .venv, nothing outside of it changes (EXTRAS=postgres,s3)
+	@for name in $(NO_EXTRA); do echo "There is no extra $$name. There are: postgres traces $(STORES)" >&2; exit 1; done
 	@echo "Installed in $(VENV)"
 
 LOCK := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command "make lock"
@@ -70,6 +70,7 @@ lock: $(VENV)/.dev ## Resolve the requirements again and write the locks with th
 	$(LOCK) -c requirements.lock requirements-demo.txt -o requirements-demo.lock
 	$(LOCK) -c requirements.lock requirements-dev.txt -o requirements-dev.lock
 	$(LOCK) -c requirements.lock requirements-postgres.txt -o requirements-postgres.lock
+	$(LOCK) -c requirements.lock requirements-traces.txt -o requirements-traces.lock
 	$(LOCK) requirements-s3.txt -o requirements-s3.lock
 
 advisories: $(VENV)/.dev ## Check the locks against the known advisories kept in tests/advisories.json, offline

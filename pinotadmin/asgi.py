@@ -8,13 +8,14 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
 import django
+from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pinotadmin.settings")
 django.setup(set_prefix=False)
 
 from pinotadmin.configuration.path_prefix import check_prefix, without_prefix  # noqa: E402  (needs Django set up)
 from pinotadmin.handler import ThreadedHandler  # noqa: E402  (needs Django set up)
-from segments import wiring  # noqa: E402  (needs Django set up)
+from segments import traces, wiring  # noqa: E402  (needs Django set up)
 from segments.answer_headers import DATA_HEADERS  # noqa: E402  (needs Django set up)
 from segments.processes.interpreter import collect_seldom, take_short_turns  # noqa: E402  (needs Django set up)
 from segments.services.core.page_addresses import address_of  # noqa: E402  (needs Django set up)
@@ -79,10 +80,12 @@ async def _lifespan(
             except Exception as error:
                 await send({"type": "lifespan.startup.failed", "message": f"The broker could not start: {error}"})
                 raise
+            traces.begin("web", settings.TRACES)
             take_short_turns()
             collect_seldom()
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":
             await asyncio.to_thread(wiring.close)
+            await asyncio.to_thread(traces.end)
             await send({"type": "lifespan.shutdown.complete"})
             return

@@ -12,9 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from celery import Celery, Task
-from celery.signals import beat_init, before_task_publish, task_postrun, task_prerun, worker_init, worker_ready
+from celery.signals import (
+    beat_init,
+    before_task_publish,
+    task_postrun,
+    task_prerun,
+    worker_init,
+    worker_process_init,
+    worker_process_shutdown,
+    worker_ready,
+    worker_shutdown,
+)
 from django.conf import settings
 
+from segments import traces
 from segments.domain.jobs.workers.pools import Pool
 from segments.domain.jobs.workers.state import BEAT_EVERY_S
 from segments.gateways import worker_status
@@ -31,6 +42,12 @@ class LimitedTask(Task):  # type: ignore[type-arg]  # generic in the stubs only
     """The base of all tasks."""
 
     Request = "pinotadmin.limited_request:LimitedRequest"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """In the trace of what the task was queued for, if that is traced."""
+        parent = (self.request.headers or {}).get(traces.HEADER) or self.request.get(traces.HEADER)
+        with traces.received(f"task {self.name}", parent, may_begin=False):
+            return super().__call__(*args, **kwargs)
 
 
 app = Celery("pinotadmin", task_cls=LimitedTask)
@@ -52,6 +69,19 @@ def _share_memory(**_: Any) -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+@worker_ready.connect
+@worker_process_init.connect
+def _traces_begin(**_: Any) -> None:
+    """In the worker itself, whose threads may run tasks, and again in each process of a pool."""
+    traces.begin("worker", settings.TRACES)
+
+
+@worker_shutdown.connect
+@worker_process_shutdown.connect
+def _traces_end(**_: Any) -> None:
+    traces.end()
 
 
 @worker_ready.connect

@@ -14,6 +14,7 @@ import io
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from typing import IO, Any, Final, TypeVar
 
 from asgiref.sync import ThreadSensitiveContext
@@ -30,6 +31,7 @@ from pinotadmin.body_reader import BodyReader, Receive, Reservation, Send, read_
 from pinotadmin.configuration.path_prefix import with_prefix
 from pinotadmin.response_headers import with_headers
 from pinotadmin.thread_limits import ThreadLimits
+from segments import traces
 from segments.api import body_gate, fast_path
 from segments.api.clusters import cluster_calls
 from segments.errors import PinotAdminError, TooManyRequests
@@ -58,8 +60,9 @@ class ThreadedHandler(ASGIHandler):
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """One request. A view goes on when its client leaves; only a stream is cut then."""
-        with Timed(str(scope["path"]), send) as timed:
+        with Timed(str(scope["path"]), send) as timed, _traced(scope, timed.asked):
             await self._limited(scope, receive, timed.send)
+            traces.note(answer=timed.status)
 
     async def _limited(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         cluster_calls.receive(scope)
@@ -173,6 +176,8 @@ class ThreadedHandler(ASGIHandler):
         response: HttpResponseBase = (
             with_headers(refusal, path) if refusal is not None else self.get_response(request)  # type: ignore[arg-type]  # one is None
         )
+        if request is not None and request.resolver_match is not None:
+            traces.rename(f"{request.method} /{request.resolver_match.route}")
         response._handler_class = self.__class__  # type: ignore[attr-defined]  # as Django's own method does
         if isinstance(response, FileResponse):
             response.block_size = self.chunk_size
@@ -213,3 +218,12 @@ class ThreadedHandler(ASGIHandler):
         for result in results:
             if isinstance(result, Exception) and not isinstance(result, RequestAborted):
                 raise result
+
+
+def _traced(scope: Mapping[str, Any], asked: str) -> AbstractContextManager[Any]:
+    """Files and probes are not worth a trace, and servers ask all the time whether they may commit."""
+    if not traces.is_on():
+        return nullcontext()
+    parent = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"traceparent"), None)
+    is_routine = asked in ("static", "completion") or str(scope["path"]).startswith(("/health", "/metrics"))
+    return traces.received(f"{scope['method']} {asked}", parent, may_begin=not is_routine)

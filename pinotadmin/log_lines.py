@@ -11,6 +11,7 @@ from typing import Any
 
 from segments.request_ids import current_request
 from segments.secret_texts import mask_text
+from segments.traces import trace_id
 
 
 class WithoutSecrets(logging.Formatter):
@@ -23,7 +24,8 @@ class WithoutSecrets(logging.Formatter):
 
 class JsonLines(logging.Formatter):
     """One JSON object a line: ``at``, ``level``, ``logger``, ``message``, ``request_id`` (empty outside of requests and
-    of what was done for one), ``pid``, ``thread``, and ``error`` with the traceback.
+    of what was done for one), ``trace_id`` (empty without a trace), ``pid``, ``thread``, and ``error`` with the
+    traceback.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -34,6 +36,7 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": mask_text(record.getMessage()),
             "request_id": current_request(),
+            "trace_id": trace_id(),
             "pid": record.process,
             "thread": record.threadName,
         }

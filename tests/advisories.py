@@ -22,7 +22,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 ROOT = Path(__file__).resolve().parents[1]
-LOCKS = tuple(ROOT / f"requirements{part}.lock" for part in ("", "-build", "-demo", "-dev", "-postgres"))
+LOCKS = tuple(ROOT / f"requirements{part}.lock" for part in ("", "-build", "-demo", "-dev", "-postgres", "-traces"))
 KNOWN = Path(__file__).with_name("advisories.json")
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
 

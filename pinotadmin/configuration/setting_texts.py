@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable
+from urllib.parse import unquote, urlsplit
 from zoneinfo import ZoneInfo
 
 
@@ -95,6 +96,29 @@ def as_time_zone(text: str) -> str:
     except (KeyError, OSError, ValueError) as error:
         raise WrongText(f"a time zone such as UTC or Europe/Berlin, not {text[:60]!r}") from error
     return text
+
+
+def as_http_address(text: str) -> str:
+    """``http://HOST:PORT`` or ``https://…``, or nothing; no login in it."""
+    parts = urlsplit(text)
+    if text and (parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.query):
+        raise WrongText("an address such as http://127.0.0.1:4318, without a login")
+    return text
+
+
+def as_header_list(text: str) -> dict[str, str]:
+    """``name=value,name=value``, values percent-encoded where they need it. Values are secrets: no message has one."""
+    pairs = [one.partition("=") for one in between(",")(text)]
+    if any(not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", name.strip()) or not value for name, _, value in pairs):
+        raise WrongText("name=value,name=value")
+    return {name.strip(): unquote(value.strip()) for name, _, value in pairs}
+
+
+def as_share(text: str) -> float:
+    """A number from 0 to 1."""
+    if not re.fullmatch(r"0(\.[0-9]{1,6})?|1(\.0{1,6})?", text):
+        raise WrongText(f"a number from 0 to 1, such as 0.1, not {text[:40]!r}")
+    return float(text)
 
 
 def words(text: str) -> list[str]:

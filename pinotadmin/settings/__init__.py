@@ -8,3 +8,4 @@ from pinotadmin.settings.framework import *
 from pinotadmin.settings.installation import *
 from pinotadmin.settings.limits import *
 from pinotadmin.settings.sign_on import *
+from pinotadmin.settings.traces import *

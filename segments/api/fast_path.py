@@ -24,6 +24,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from segments import traces
 from segments.answer_headers import DATA_HEADERS
 from segments.api import errors
 from segments.api.authentication import BasicAuthentication, TokenAuthentication
@@ -120,6 +121,7 @@ def answer(scope: Mapping[str, Any], body: bytes) -> Answer | None:
     asked = DirectRequest(scope, body)
     request = cast("Request", asked)
     view.request, view.args, view.kwargs, view.cluster = request, (), arguments, cluster
+    traces.rename(f"{asked.method} /{route.path}")
     with request_of_its_own():
         try:
             if not _is_allowed(request, view, asked):

@@ -10,6 +10,7 @@ from celery import current_app
 from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
+from segments import traces
 from segments.errors import Unavailable
 from segments.request_ids import current_request
 
@@ -36,7 +37,7 @@ class CeleryQueue:
         try:
             current_app.send_task(
                 task, args=list(arguments), kwargs=dict(named), task_id=task_id, expires=expires_s, retry=False,
-                headers={REQUEST_ID: current_request()},
+                headers={REQUEST_ID: current_request(), **traces.sent()},
             )  # fmt: skip
         except (KombuError, RedisError, OSError) as error:
             raise Unavailable(

@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 
 import httpx
 
+from segments import traces
 from segments.domain.access.cluster_signature import ANSWER_HEADER
 from segments.errors import PinotAdminError
 from segments.gateways.signed_calls import CallSigner, check_answer
@@ -182,12 +183,13 @@ class HttpController:
         `repeats-are-harmless`).
         """
         params = {**report.params(), **(more or {})}
-        for url in self._webs.urls():
-            answer = self._ask(method, f"{url}/{message}", params, files)
-            if answer.status != NOT_SENT:
-                self._webs.answered(url)
-                return answer
-            self._webs.failed(url)
+        with traces.step(message):
+            for url in self._webs.urls():
+                answer = self._ask(method, f"{url}/{message}", params, files)
+                if answer.status != NOT_SENT:
+                    self._webs.answered(url)
+                    return answer
+                self._webs.failed(url)
         return Answer(NOT_SENT)
 
     def _ask(self, method: str, url: str, params: Mapping[str, str], files: Mapping[str, Path] | None) -> Answer:
@@ -211,7 +213,7 @@ class HttpController:
             }
             request = self._client.build_request(method, url, params=params, files=parts or None, timeout=timeout)
             call = self._signer.sign(method, url, request.url.raw_path.decode("ascii"), body_digest(request))
-            request.headers["Authorization"] = call.header
+            request.headers.update({"Authorization": call.header, **traces.sent()})
             response = self._client.send(request)
         answer = self._read(url, response)
         if answer.status != NOT_SENT:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 from urllib.parse import quote, urlsplit
 
+from segments import traces
 from segments.domain.access.cluster_signature import ANSWER_HEADER, digest_of
 from segments.domain.segments import column_profile
 from segments.domain.segments.column_profile import ColumnProfile
@@ -270,7 +271,7 @@ class HttpServers:
         if connection.sock is None:
             connection.connect()
         connection.sock.settimeout(max(0.05, deadline - time.monotonic()))
-        heads = {"Authorization": asked.call.header, HEADER: current_request(), **_CONTENT_TYPE}
+        heads = {"Authorization": asked.call.header, HEADER: current_request(), **traces.sent(), **_CONTENT_TYPE}
         connection.request(asked.method, asked.path, asked.body, heads)
         self._await_reply(connection.sock, asked.url, deadline, is_patient)
         connection.sock.settimeout(max(0.05, deadline - time.monotonic()))

@@ -21,13 +21,16 @@ class Timed:
     """One request: ``send`` in the place of the one that is given, and the block ends with the answer."""
 
     def __init__(self, path: str, send: Send) -> None:
-        self._asked = "page" if path == "/" else next((a for b, a in _BEGINNINGS if path.startswith(b)), "api")
-        self._send, self._status = send, "aborted"
+        #: What kind of request it is, of a few.
+        self.asked = "page" if path == "/" else next((a for b, a in _BEGINNINGS if path.startswith(b)), "api")
+        self._send = send
+        #: How it was answered: ``2xx`` and the like.
+        self.status = "aborted"
 
     async def send(self, message: Mapping[str, Any]) -> None:
         """Sent on."""
         if message["type"] == "http.response.start":
-            self._status = f"{message['status'] // 100}xx"
+            self.status = f"{message['status'] // 100}xx"
         await self._send(message)
 
     def __enter__(self) -> Timed:
@@ -37,4 +40,4 @@ class Timed:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        REQUESTS.observe(time.monotonic() - self._began, self._asked, self._status)
+        REQUESTS.observe(time.monotonic() - self._began, self.asked, self.status)

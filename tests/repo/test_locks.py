@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 
 from tests.advisories import KNOWN, LOCKS, ROOT, affected, all_locked, locked, read_database
 
-PARTS = ["", "-build", "-demo", "-dev", "-postgres", "-s3"]
+PARTS = ["", "-build", "-demo", "-dev", "-postgres", "-traces", "-s3"]
 
 
 def wanted(part: str) -> dict[str, str]:
@@ -36,7 +36,7 @@ def test_every_package_of_a_lock_has_a_hash(lock: Path) -> None:
 
 def test_tests_run_with_the_versions_that_are_installed_for_use() -> None:
     run_time = locked((ROOT / "requirements.lock").read_text())
-    for part in ("-demo", "-dev", "-postgres"):
+    for part in ("-demo", "-dev", "-postgres", "-traces"):
         pins = locked((ROOT / f"requirements{part}.lock").read_text())
         assert {n: v for n, v in pins.items() if run_time.get(n, v) != v} == {}
 

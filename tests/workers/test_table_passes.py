@@ -15,6 +15,7 @@ from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.jobs.workers.pools import LONG_SLOTS
 from segments.models import PassRun
 from segments.names import REALTIME, TableName
+from segments.request_ids import current_request, request_of_its_own
 from segments.services.core.context import SYSTEM, Context
 from segments.services.jobs.table_passes import one_of, pass_lock, task_lock
 from segments.services.jobs.time_limit import TimeIsUp, within
@@ -106,3 +107,8 @@ def test_a_thread_that_takes_too_long_is_left_behind() -> None:
     assert within(60, lambda: "done", "quick") == "done"
     with pytest.raises(KeyError):
         within(60, lambda: {}["x"], "failing")
+
+
+def test_what_has_a_limit_of_time_is_done_for_the_request_that_asked_for_it() -> None:
+    with request_of_its_own() as request:
+        assert within(10, current_request, name="push-1") == request

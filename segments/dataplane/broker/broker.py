@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from segments import traces
 from segments.dataplane import query as engine
 from segments.dataplane.broker import answers
 from segments.dataplane.broker.acknowledgements import Acknowledgements
@@ -145,7 +146,7 @@ class Broker:
         """
         started, stop = time.monotonic(), current_stop()
         try:
-            with stoppable(stop):
+            with stoppable(stop), traces.span("query", broker=self.broker_id):
                 asked = read_question(sql, options or {}, segments, stop=stop, started=started, clock=self._clock)
                 return self._answer(asked)
         except _Failed as failure:
@@ -240,7 +241,7 @@ class Broker:
 
     def _read_all(self, wanted: Sequence[tuple[Question, Side]]) -> list[_Answered]:
         """At once; the first on this very thread."""
-        tasks = [self._pool.submit(self._read, question, side) for question, side in wanted[1:]]
+        tasks = [self._pool.submit(traces.carried(self._read), question, side) for question, side in wanted[1:]]
         return [self._read(*wanted[0]), *(task.result() for task in tasks)]
 
     def _read(self, question: Question, side: Side) -> _Answered:

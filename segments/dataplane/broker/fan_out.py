@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from segments import traces
 from segments.dataplane import query_bounds
 from segments.dataplane.broker.progress import Least
 from segments.dataplane.broker.routing import ServerRef
@@ -177,7 +178,11 @@ class FanOut:
         """All servers at once; the last of them on this very thread."""
         *others, (last, last_segments) = plan.items()
         futures: list[tuple[ServerRef, list[str], Future[QueryReply | Unavailable]]] = [
-            (server, segments, self._pool.submit(self._ask_one, request, server, segments, deadline, still))
+            (
+                server,
+                segments,
+                self._pool.submit(traces.carried(self._ask_one), request, server, segments, deadline, still),
+            )
             for server, segments in others
         ]
         own = self._ask_one(request, last, last_segments, deadline, still)
@@ -202,7 +207,8 @@ class FanOut:
                 asked["tails"] = tails
             asked["insists"] = any(still.has_others(s, server) for s in (*docs, *tails) if s not in still.settles)
             schema = asked.pop("schema", None)
-            with still.stop.calling(lambda: self._end_soon(server, still.stop.query)):
+            ending = still.stop.calling(lambda: self._end_soon(server, still.stop.query))
+            with ending, traces.step("ask server", server=server.instance, segments=len(segments)):
                 reply = self._servers.query(server.url, asked, left, is_patient=patient, room=still.room)
                 if not reply.needs_schema:
                     return reply

@@ -10,7 +10,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from segments import wiring
+from segments import traces, wiring
 from segments.dataplane.server import Server, ServerSettings
 from segments.dataplane.server.consuming import ConsumingSettings
 from segments.errors import InvalidInput
@@ -50,12 +50,14 @@ class Command(BaseCommand):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopped.set())
         server = Server(wiring.store(), own_deep_store(), _settings(options))
+        traces.begin("server", settings.TRACES)
         take_short_turns()
         server.start()
         collect_seldom()
         stopped.wait()
         server.stop()
         wiring.close()
+        traces.end()
 
 
 def _settings(options: dict[str, Any]) -> ServerSettings:

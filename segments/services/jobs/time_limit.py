@@ -8,6 +8,8 @@ from typing import TypeVar
 
 from django.db import connections
 
+from segments.traces import carried
+
 T = TypeVar("T")
 
 
@@ -16,8 +18,8 @@ class TimeIsUp(Exception):
 
 
 def within(seconds: float, work: Callable[[], T], name: str) -> T:
-    """What ``work`` returns or raises; it runs in a thread of that name. TimeIsUp when it takes longer: the caller sees
-    to it that whatever the thread does later comes to nothing.
+    """What ``work`` returns or raises; it runs in a thread of that name, for the request that this one is
+    for. TimeIsUp when it takes longer: the caller sees to it that whatever the thread does later comes to nothing.
     """
     results: list[T] = []
     errors: list[BaseException] = []
@@ -30,7 +32,7 @@ def within(seconds: float, work: Callable[[], T], name: str) -> T:
         finally:
             connections.close_all()
 
-    thread = threading.Thread(target=run, name=name, daemon=True)
+    thread = threading.Thread(target=carried(run), name=name, daemon=True)
     thread.start()
     thread.join(seconds)
     if errors:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Literal
 
+from segments import traces
 from segments.errors import PinotAdminError
 from segments.metrics import replacement as metrics
 from segments.names import TableName
@@ -25,7 +26,8 @@ def counted_step(ctx: Context, table: TableName, step: Step) -> Iterator[None]:
     """Count what the block does as done, refused or failed; the time of a step that was done."""
     labels, began = (ctx.cluster, table.typed), ctx.timer.seconds()
     try:
-        yield
+        with traces.span(f"{step} replacement", table=table.typed):
+            yield
     except PinotAdminError as error:
         if error.permanent:
             metrics.REFUSALS.add(*labels, step)

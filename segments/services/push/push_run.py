@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 
 from django.db import transaction
 
+from segments import traces
 from segments.domain.formats.plural import counted
 from segments.domain.push.parts_by_size import MOST_BYTES, files_to_cut, parts_by_size
 from segments.domain.push.push_plan import (
@@ -81,7 +82,7 @@ def run_push(ctx: Context, push_id: str, owner: str, *, builder: CountingBuilder
         return f"Push {push_id} is finished already."
     push = session.push
     try:
-        with session.heartbeat():
+        with session.heartbeat(), traces.span("push", push=str(push.pk), table=push.table_name):
             if push.stage == Push.Stage.REVERT:
                 take_back(session)
             elif push.attempts > MAX_ATTEMPTS:

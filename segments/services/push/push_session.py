@@ -13,6 +13,7 @@ from typing import Any, Final
 from django.core.exceptions import ValidationError
 from django.db.models import F, Q
 
+from segments import traces
 from segments.errors import Conflict, NotFound, StateConflict
 from segments.models import Push
 from segments.secret_texts import mask_text
@@ -93,7 +94,8 @@ class Session:
         self.update(stage=stage)
         log.info("Push %s of %s: %s.", self.push.pk, self.push.table_name, stage.label)
         began = self.ctx.timer.seconds()
-        yield
+        with traces.step(f"stage {stage.value}"):
+            yield
         spent = {**self.push.stage_seconds}
         spent[stage.value] = round(spent.get(stage.value, 0.0) + self.ctx.timer.seconds() - began, 3)
         self.update(stage_seconds=spent)

@@ -29,6 +29,7 @@ from segments.gateways.deep_store.deepstore import DELETED, StoredFile, encode
 from segments.names import TableName
 from segments.services.core.context import Context
 from segments.services.segments.addresses import own_file, stored_paths
+from segments.traces import carried
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +43,7 @@ _THREADS: Final = 8
 def in_parallel(run: Callable[[A], B], items: Iterable[A]) -> list[B]:
     """``run`` over all items, a few at a time; same order. What one raises is raised after all have run."""
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="segment-files") as pool:
-        return [future.result() for future in [pool.submit(run, item) for item in items]]
+        return [future.result() for future in [pool.submit(carried(run), item) for item in items]]
 
 
 def kept_context(ctx: Context) -> Context:

@@ -5,7 +5,8 @@
 {{- $given := .Values.settings -}}
 {{- range $secret := list
     "PINOTADMIN_CLUSTER_SECRET" "PINOTADMIN_SECRET_KEY" "PINOTADMIN_ADMIN_PASSWORD" "ZOOKEEPER_AUTH" "REDIS_URL" "DATABASE_URL"
-    "DEEP_STORE_SECRET_KEY" "PINOTADMIN_MAIL_PASSWORD" "PINOTADMIN_OIDC_CLIENT_SECRET" -}}
+    "DEEP_STORE_SECRET_KEY" "PINOTADMIN_MAIL_PASSWORD" "PINOTADMIN_OIDC_CLIENT_SECRET"
+    "OTEL_EXPORTER_OTLP_HEADERS" -}}
 {{- if hasKey $given $secret -}}
 {{- fail (printf "settings.%s is a secret: make it a key of the Secret that existingSecret names." $secret) -}}
 {{- end -}}

@@ -11,6 +11,7 @@ from segments.errors import PinotAdminError, Unavailable
 from segments.services.core.context import Context
 from segments.services.engine.instances import ANSWER_S, Answers
 from segments.store.records.instances import BROKER_PREFIX, InstanceConfig, instance_configs, live_instances, web_url
+from segments.traces import carried
 
 
 def ask_server(ctx: Context, server: str, method: str, path: str, timeout_s: float) -> Any:
@@ -44,7 +45,8 @@ def ask_servers(
     if not asked:
         return Answers(silent=tuple(servers))
     with ThreadPoolExecutor(min(16, len(asked)), "ask-servers") as pool:
-        answers = dict(zip(asked, pool.map(ask, asked), strict=True))
+        waiting = {server: pool.submit(carried(ask), server) for server in asked}
+        answers = {server: future.result() for server, future in waiting.items()}
     good = {s: a for s, a in answers.items() if not isinstance(a, PinotAdminError) and is_readable(a)}
     odd = tuple(s for s, a in answers.items() if not isinstance(a, PinotAdminError) and s not in good)
     return Answers(good, tuple(s for s in servers if s not in good and s not in odd), odd)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from segments import traces
 from segments.clusters.embedded.replacement.acknowledgement import wait_for_brokers
 from segments.clusters.embedded.segments import leaving
 from segments.clusters.embedded.segments.deletion_queue import queue_write
@@ -53,7 +54,8 @@ def lineage_writes(ctx: Context, seen: Observed, wanted: Switch) -> list[Write]:
 
 
 def _acknowledged(ctx: Context, table: TableName, done: Switch) -> Switched:
-    behind = wait_for_brokers(ctx, table)
+    with traces.step("wait for brokers"):
+        behind = wait_for_brokers(ctx, table)
     if behind:
         log.warning(
             "Brokers %s did not acknowledge lineage entry %s of %s in time; deletion is left to retention.",

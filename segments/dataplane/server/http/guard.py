@@ -15,6 +15,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from segments import traces
 from segments.dataplane.server.http.authorization import Asked, Authorization, Caller
 from segments.dataplane.server.http.routes import ServerRoute
 from segments.domain.access.browser_request import is_browser, is_foreign
@@ -76,7 +77,8 @@ def guarded(
     """The endpoint behind its checks. Nothing of a body is read before the credentials are right."""
 
     async def answer(request: Request) -> Response:
-        with request_of(request.headers.get(HEADER)) as request_id:
+        parent, name = request.headers.get(traces.HEADER), f"{route.method} {route.path}"
+        with request_of(request.headers.get(HEADER)) as request_id, traces.received(name, parent, may_begin=False):
             response = await answer_one(request)
         response.headers[HEADER] = request_id
         return response

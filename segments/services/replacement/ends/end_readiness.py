@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from segments import traces
 from segments.domain.replacement.lineage import Entry
 from segments.domain.replacement.replacement_settings import settings_or_default
 from segments.domain.tables.table_config import TableConfig
@@ -63,17 +64,25 @@ class EndRequest:
         declared = None if self.segments_to else start_admission.declared_rows(entry)
         required = settings_or_default(config).replicas_required
         with kept_alive(self.ctx, self.table, entry.id):
-            wait_until_online(
-                self.ctx,
-                self.table,
-                entry.segments_to,
-                progress=self.progress,
-                required=required,
-                is_worth_it=is_worth_it,
-            )
-            read = snapshot_checks.require_passed(
-                self.ctx, self.table, entry, override=self.override, actor=self.actor, config=config, declared=declared
-            )
+            with traces.step("wait for replicas", segments=len(entry.segments_to)):
+                wait_until_online(
+                    self.ctx,
+                    self.table,
+                    entry.segments_to,
+                    progress=self.progress,
+                    required=required,
+                    is_worth_it=is_worth_it,
+                )
+            with traces.step("check the snapshot"):
+                read = snapshot_checks.require_passed(
+                    self.ctx,
+                    self.table,
+                    entry,
+                    override=self.override,
+                    actor=self.actor,
+                    config=config,
+                    declared=declared,
+                )
             return dict(read)
 
     def until_files_stay(self, attempt: Callable[[], T]) -> T:

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from segments import traces
 from segments.dataplane.server.consuming.partition_reader import PartitionReader
 from segments.dataplane.server.consuming.shared_resources import SharedResources
 from segments.dataplane.server.held.held_segment import HeldSegment
@@ -74,9 +75,10 @@ class Builder:
             work = self._work.enter_context(self._parts.folders.workspace())
             snapshot = replace(self._intake.segment.snapshot(), name=self._segment)
             source = self._intake.source
-            info = snapshot.build(
-                work, start_offset=source.start.text, end_offset=end.text, creation_time_ms=source.created_ms
-            )
+            with traces.step("build"):
+                info = snapshot.build(
+                    work, start_offset=source.start.text, end_offset=end.text, creation_time_ms=source.created_ms
+                )
         folder = work / self._segment
         size = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file())
         ended = time.monotonic()

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from segments import traces
 from segments.dataplane.server.consuming.commit.building import Builder, Built
 from segments.dataplane.server.consuming.commit.lease import Lease
 from segments.dataplane.server.consuming.commit.location import peer_location, upload_for_commit
@@ -78,7 +79,9 @@ class Commit:
         table, began, held = self._source.table, time.monotonic(), None
         try:
             is_pauseless = self.is_under_way or self._is_pauseless()
-            held = (self._run_pauseless if is_pauseless else self._run_standard)(build_time_s, reason)
+            run = self._run_pauseless if is_pauseless else self._run_standard
+            with traces.span("commit", table=table, segment=self._source.name.text):
+                held = run(build_time_s, reason)
         finally:
             servers.SEGMENT_COMMITS.add(table, "not_committed" if held is None else "committed")
         if held is not None:
@@ -205,4 +208,5 @@ class Commit:
     def _upload(self, built: Built) -> str | None:
         parts, report = self._parts, self._described(built, None)
         folder, work, wait_s = built.folder, built.work, parts.settings.upload_s
-        return upload_for_commit(parts, self._source, built.info.crc, folder, work, report, wait_s)
+        with traces.step("upload", bytes=built.size_bytes):
+            return upload_for_commit(parts, self._source, built.info.crc, folder, work, report, wait_s)

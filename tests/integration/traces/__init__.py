@@ -1,0 +1,1 @@
+"""Traces of a whole installation, as a collector gets them."""
