@@ -31,6 +31,7 @@ from segments.errors import InvalidInput, PinotAdminError, StateConflict
 from segments.gateways.deep_store.access import StoreAccess
 from segments.gateways.deep_store.deepstore import STAGING, DeepStore
 from segments.gateways.input_files.access import access_from_json
+from segments.gateways.input_files.same_bytes import marks_of
 from segments.gateways.input_files.source import InputSource, input_source
 from segments.segmentfile import SegmentInfo, parse_info, write_stored
 from segments.segmentfile.columns.complex_type import read_complex_type
@@ -65,6 +66,8 @@ class BuildJob:
     #: Share of a file's rows that may be bad; a file with more fails its part, naming the first (None: no file fails
     #: by its number of bad rows, and ``error_rate`` counts).
     file_error_rate: float | None = None
+    #: Is it to be noted which bytes were read of each file?
+    marks_files: bool = False
     #: What may be read as input, see ``FileAccess``.
     access: dict[str, Any] = field(default_factory=dict)
     #: How the deep store is reached, see ``StoreAccess``.
@@ -86,7 +89,8 @@ class Built:
     """A staged part: ``size_bytes`` of the tar, ``metadata`` and ``creation`` (hex) are the segment's own two
     description files.
 
-    ``report`` is what its input showed (``PushReport``). Without a ``name`` nothing was staged: it has bad rows, and
+    ``report`` is what its input showed (``PushReport``), ``marks`` are etag and checksum of its files by path, as far
+    as they are known. Without a ``name`` nothing was staged: it has bad rows, and
     none may be.
     """
 
@@ -98,6 +102,7 @@ class Built:
     metadata: str
     creation: str
     report: dict[str, Any] = field(default_factory=dict)
+    marks: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @property
     def info(self) -> SegmentInfo:
@@ -152,6 +157,7 @@ def build_part(job: BuildJob, part_body: Mapping[str, Any]) -> Built:
     seen = PartInput(reader_from_json(job.reader), schema, config, job.creation_ms, job.source)
     before = [_unchanged(seen.source, piece.file) for piece in part.pieces]
     table = _rows(part, seen, reading_schema(schema, ingestion), ingestion.made_columns)
+    marks = marks_of(seen.source, before) if job.marks_files else {}
     for file in before:
         _unchanged(seen.source, file)
     if config.time_column not in ingestion.made_columns:
@@ -172,7 +178,7 @@ def build_part(job: BuildJob, part_body: Mapping[str, Any]) -> Built:
     name = segment_name(NameRule(**job.names), facts)
     with tempfile.TemporaryDirectory(prefix="push-") as folder:
         info = write_stored(stored, masks, schema, config, name, Path(folder), creation_time_ms=job.creation_ms)
-        return stage(job.deep_store, job.push_id, part.ordinal, info, Path(folder), seen.report())
+        return stage(job.deep_store, job.push_id, part.ordinal, info, Path(folder), seen.report(), marks)
 
 
 def read_notes(store: DeepStore, push_id: str) -> list[Built]:
@@ -259,7 +265,13 @@ def _facts(part: Part, stored: pa.Table, schema: Schema, config: TableConfig, no
 
 
 def stage(
-    store: DeepStore, push_id: str, ordinal: int, info: SegmentInfo, folder: Path, report: PushReport | None = None
+    store: DeepStore,
+    push_id: str,
+    ordinal: int,
+    info: SegmentInfo,
+    folder: Path,
+    report: PushReport | None = None,
+    marks: dict[str, dict[str, str]] | None = None,
 ) -> Built:
     """Pack the segment that stands in ``folder`` under its name, and put it where a push's, or a session's, parts wait:
     the tar, then its note.
@@ -271,7 +283,7 @@ def stage(
     built = Built(
         ordinal, info.name, info.total_docs, size, info.crc,
         (files / "metadata.properties").read_text(encoding="utf-8"), (files / "creation.meta").read_bytes().hex(),
-        report.to_json() if report is not None else {},
+        report.to_json() if report is not None else {}, marks or {},
     )  # fmt: skip
     note = folder / "note.json"
     note.write_text(json.dumps(asdict(built)), encoding="utf-8")

@@ -18,9 +18,11 @@ from segments.gateways.deep_store.access import StoreAccess
 from segments.gateways.deep_store.deepstore import INGESTION, STAGING, DeepStore
 from segments.gateways.input_files.rules import InputRules
 from segments.services.ingestion import sessions
+from segments.services.ingestion.situation import list_input, read_setup
 from segments.services.ingestion.undo import undo_session
 from tests.ingestion.ingesting import SYNC, IngestionWorld
 from tests.input_files.gcs_server import BUCKET, GcsServer
+from tests.s3_server import until_next_second
 from tests.services.world import ANN, TABLE
 
 pytestmark = pytest.mark.django_db
@@ -110,3 +112,15 @@ def test_changes_of_files_are_followed_and_a_session_is_undone(world: CloudWorld
     assert world.vis == 35
     undo_session(world.ctx, TABLE, world.session.id, actor=ANN)
     assert world.vis == 30
+
+
+def test_a_file_that_is_stored_again_with_the_same_bytes_is_not_read_again(world: CloudWorld) -> None:
+    world.store_file("F1", 10)
+    world.go()
+    (before,) = list_input(world.ctx, TABLE, read_setup(world.ctx, TABLE).task)
+    until_next_second()
+    world.store_file("F1", 10)
+    (after,) = list_input(world.ctx, TABLE, read_setup(world.ctx, TABLE).task)
+    assert after.mtime_ns > before.mtime_ns
+    assert world.go().why == "Nothing changed in the input folder."
+    assert world.read == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -14,9 +15,12 @@ import pytest
 from segments.domain.push.push_plan import InputFile
 from segments.errors import Forbidden, InvalidInput, NotFound, StateConflict, Unavailable
 from segments.gateways.deep_store.bounded_calls import BoundedCalls
+from segments.gateways.input_files import local_files
 from segments.gateways.input_files.access import FileAccess, access_from_json
 from segments.gateways.input_files.bounded_reader import BoundedReader, as_arrow_file
 from segments.gateways.input_files.choice import Choice
+from segments.gateways.input_files.local_files import LocalFiles
+from segments.gateways.input_files.remote_files import _checksum, _texts
 from segments.gateways.input_files.source import InputSource
 
 
@@ -166,3 +170,39 @@ def test_access_travels_as_plain_values(source: InputSource) -> None:
 
 def test_a_stored_file_without_an_etag_is_still_read() -> None:
     assert InputFile(path="/a", size=1, mtime_ns=2) == InputFile("/a", 1, 2, "")
+
+
+@pytest.mark.parametrize(
+    ("given", "checksum"),
+    [
+        ({b"md5Hash": b"XUF=="}, "md5:XUF=="),
+        ({"Content-Hash": '"abc"'}, "md5:abc"),
+        ({b"ETag": b"x", b"md5Hash": b""}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_checksum_that_a_store_keeps_is_taken_from_what_it_says_of_a_file(given: Any, checksum: str) -> None:
+    assert _checksum(_texts(given)) == checksum
+
+
+def test_a_local_file_is_hashed_if_it_is_small_and_its_link_stays_within_the_roots(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "in" / "a.csv"
+    path.parent.mkdir()
+    path.write_text("x\n1\n")
+    files = LocalFiles([str(path.parent)])
+    first = files.checksum(files.stat(str(path)))
+    assert first.startswith("blake2b:")
+    path.write_text("x\n2\n")
+    assert files.checksum(files.stat(str(path))) != first
+    monkeypatch.setattr(local_files, "CHECKED_BYTES", 3)
+    assert files.checksum(files.stat(str(path))) == ""
+    monkeypatch.undo()
+    outside = tmp_path / "secret"
+    outside.write_text("x\n2\n")
+    listed = files.stat(str(path))
+    path.unlink()
+    path.symlink_to(outside)
+    with pytest.raises(Forbidden):
+        files.checksum(listed)

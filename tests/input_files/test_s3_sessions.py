@@ -17,7 +17,7 @@ from segments.gateways.deep_store.deepstore import STAGING
 from segments.gateways.input_files.rules import InputRules
 from segments.services.ingestion import sessions
 from tests.ingestion.ingesting import SYNC, IngestionWorld
-from tests.s3_server import Fault, Front, S3Server
+from tests.s3_server import Fault, Front, S3Server, until_next_second
 from tests.services.world import TABLE
 
 pytestmark = pytest.mark.django_db
@@ -138,3 +138,18 @@ def test_a_store_that_cannot_be_listed_begins_no_session(world: S3World) -> None
         world.trigger()
     assert sessions.current(world.ctx, TABLE) is None
     assert world.vis == 0
+
+
+def test_a_file_that_is_stored_again_is_read_again_only_if_its_bytes_changed(world: S3World) -> None:
+    world.go()
+    assert world.vis == 60
+    until_next_second()
+    world.store_file("F1", 10)
+    world.front.seen.clear()
+    assert world.go().why == "Nothing changed in the input folder."
+    assert [path for method, path in world.front.seen if method == "GET" and "F1" in path] == [], "it is not fetched"
+    until_next_second()
+    changed = "city,n,day\n" + "".join(f"F9,{n},17000\n" for n in range(10))
+    world.s3.put(f"{world.bucket}/in/F1.csv", changed.encode())
+    world.go()
+    assert (world.read, list(world.found)) == (4, ["F1"])

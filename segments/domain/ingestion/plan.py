@@ -104,6 +104,20 @@ def is_wanted(task: IngestionTask, uri: str, found: Fingerprint, registry: Regis
     return known.fingerprint != found and task.modified_file_policy is not ModifiedFilePolicy.SKIP
 
 
+def touched(listing: Listing, registry: Registry, visible: Visible) -> list[str]:
+    """Ingested files of which the listing shows another time and nothing else, and of which it is known what bytes were
+    read: these say whether the file changed. One of which rows are gone from the table is not among them.
+    """
+    return [
+        uri
+        for uri, known in registry.items()
+        if (found := listing.get(uri)) is not None
+        and (found.mtime_ns != known.fingerprint.mtime_ns and found.size == known.fingerprint.size)
+        and known.fingerprint.marks
+        and not any(visible.is_missing(known, segment) for segment in known.segments)
+    ]
+
+
 def added_again(task: IngestionTask, files: Iterable[FileRecord], registry: Registry) -> tuple[str, ...]:
     """Files that were ingested before they changed, and whose earlier rows stay: rows may be there twice."""
     if replaces_all(task) or task.mode is IngestionMode.SYNC or task.modified_file_policy is not ModifiedFilePolicy.ADD:

@@ -72,18 +72,19 @@ def to_json(registry: Registry) -> dict[str, Any]:
             known.fingerprint.etag,
             list(known.segments),
             [known.ends.get(name, 0) for name in known.segments],
+            known.fingerprint.checksum,
         ]
         for uri, known in registry.items()
     }
 
 
 def from_json(body: Mapping[str, Any]) -> dict[str, Ingested]:
-    """Back from ``to_json``; also from what was written before ends were remembered."""
+    """Back from ``to_json``; also from what was written before ends, and checksums, were remembered."""
     return {
         uri: Ingested(
-            Fingerprint(mtime, size, etag),
+            Fingerprint(mtime, size, etag, more[1] if len(more) > 1 else ""),
             tuple(segments),
-            {name: end for name, end in zip(segments, ends[0] if ends else (), strict=False) if end},
+            {name: end for name, end in zip(segments, more[0] if more else (), strict=False) if end},
         )
-        for uri, (mtime, size, etag, segments, *ends) in body.items()
+        for uri, (mtime, size, etag, segments, *more) in body.items()
     }

@@ -53,13 +53,30 @@ OPEN: Final = frozenset({FileState.PENDING, FileState.RUNNING})
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What says whether a file is still the same: ``mtime_ns`` of its last change, ``size`` in bytes, and the store's
-    ``etag`` where it has one.
+    """What says whether a file is still the same: ``mtime_ns`` of its last change and ``size`` in bytes.
+
+    ``etag`` (the store's) and ``checksum`` are known of files that were read, as far as they are cheap to have: where
+    only the time is another one, they say whether the bytes are.
     """
 
     mtime_ns: int
     size: int
-    etag: str = ""
+    etag: str = field(default="", compare=False)
+    checksum: str = field(default="", compare=False)
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """What says which bytes these are; {} where nothing does."""
+        return {key: value for key, value in (("etag", self.etag), ("checksum", self.checksum)) if value}
+
+    def marked(self, marks: Mapping[str, str]) -> Fingerprint:
+        """The same with these marks."""
+        return Fingerprint(self.mtime_ns, self.size, marks.get("etag", ""), marks.get("checksum", ""))
+
+    def has_bytes_of(self, other: Fingerprint) -> bool:
+        """Do the marks of both prove that the bytes are the same?"""
+        mine, its = self.marks, other.marks
+        return self.size == other.size and any(mine[key] == its[key] for key in mine.keys() & its.keys())
 
 
 @dataclass(frozen=True)
@@ -96,7 +113,7 @@ class FileRecord:
         """Plain values, for the manifest."""
         print_ = self.fingerprint
         body = {"uri": self.uri, "mtime": print_.mtime_ns, "size": print_.size, "state": self.state.value}
-        extra = {"etag": print_.etag, **{k: v for k, v in asdict(self).items() if k not in _APART}}
+        extra = {**print_.marks, **{k: v for k, v in asdict(self).items() if k not in _APART}}
         return body | {k: list(v) if isinstance(v, tuple) else v for k, v in extra.items() if v}
 
 
@@ -107,7 +124,7 @@ def file_from_json(body: Mapping[str, Any]) -> FileRecord:
     """Back from ``FileRecord.to_json``."""
     return FileRecord(
         body["uri"],
-        Fingerprint(body["mtime"], body["size"], body.get("etag", "")),
+        Fingerprint(body["mtime"], body["size"], body.get("etag", ""), body.get("checksum", "")),
         FileState(body["state"]),
         tuple(body.get("segments", ())),
         tuple(body.get("ordinals", ())),

@@ -16,13 +16,15 @@ from segments.domain.replacement.lineage import Entry, State
 @dataclass(frozen=True)
 class InputFile:
     """One file as listed: ``path`` is a plain path of this machine or else a URI; ``size`` bytes, ``mtime_ns`` of its
-    last change and, where its store gives one, ``etag`` are its fingerprint.
+    last change and, where its store gives one, ``etag`` are its fingerprint. ``checksum`` is that of its bytes, where
+    the store gives it.
     """
 
     path: str
     size: int
     mtime_ns: int
     etag: str = ""
+    checksum: str = ""
 
     def is_same(self, other: InputFile) -> bool:
         """Has it the other's fingerprint? Etags count where both are known: listings do not give them."""

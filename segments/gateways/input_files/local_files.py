@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from segments.domain.push.push_plan import InputFile
 from segments.errors import Forbidden, InvalidInput, NotFound
+
+#: Files of more bytes have no checksum: it takes about a second for a gigabyte.
+CHECKED_BYTES: Final = 64 << 20
+_CHUNK: Final = 1 << 20
 
 
 class LocalFiles:
@@ -60,6 +65,16 @@ class LocalFiles:
         """The file as it is now. Raises OSError."""
         found = os.stat(path)
         return InputFile(path, found.st_size, found.st_mtime_ns)
+
+    def checksum(self, file: InputFile) -> str:
+        """Of the bytes of a small file; empty for a large one. Raises as ``open``."""
+        if file.size > CHECKED_BYTES:
+            return ""
+        digest = hashlib.blake2b(digest_size=16)
+        with self.open(file.path) as opened:
+            while chunk := opened.read(_CHUNK):
+                digest.update(chunk)
+        return f"blake2b:{digest.hexdigest()}"
 
     def open(self, path: str) -> BinaryIO:
         """The file, if it is a plain one below the roots, also once it is open. Raises OSError, and Forbidden."""

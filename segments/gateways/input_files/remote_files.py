@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -21,6 +21,8 @@ _MISSING: Final = re.compile(
     r"NO_SUCH_BUCKET|NO_SUCH_KEY|RESOURCE_NOT_FOUND|ContainerNotFound|HTTP status 404\b", re.IGNORECASE
 )
 #: How often a read that breaks off is tried, and the pause before the first repetition, which grows twofold.
+#: What Google and Azure call it, in small letters.
+_MD5: Final = ("md5hash", "content-hash")
 _ATTEMPTS: Final = 4
 _PAUSE_S: Final = 0.1
 
@@ -68,13 +70,18 @@ class RemoteFiles:
                 yield InputFile(str(file), int(info.size), int(info.mtime_ns or 0))
 
     def stat(self, path: str) -> InputFile:
-        """The file as it is now, with its etag where the store gives one. Raises as ``walk``."""
+        """The file as it is now, with the etag and the checksum that the store gives. Raises as ``walk``."""
         uri = parse_file_uri(path)
         info = self._info(uri)
         if info.type != pafs.FileType.File:
             raise NotFound(f"Input file '{path}' is gone.", remedy="Restore it, or leave it out.")
         with self._open(uri, path) as opened:
-            return InputFile(str(uri), int(info.size), int(info.mtime_ns or 0), _etag(opened))
+            given = _texts(dict(opened.metadata() or {}))
+            return InputFile(str(uri), int(info.size), int(info.mtime_ns or 0), given.get("etag", ""), _checksum(given))
+
+    def checksum(self, file: InputFile) -> str:
+        """What ``stat`` found: reading the file for it would cost as much as ingesting it."""
+        return file.checksum
 
     def open(self, path: str) -> WholeReads:
         """The file for reading. Raises as ``walk``."""
@@ -171,9 +178,18 @@ def explained(path: str, error: Exception, what: str = "Input file") -> PinotAdm
     return Unavailable(f"{what} '{path}' cannot be read: {text}.", remedy="Check the store; this is tried again.")
 
 
-def _etag(opened: pa.NativeFile) -> str:
-    for key, value in (opened.metadata() or {}).items():
-        name = key.decode() if isinstance(key, bytes) else key
-        if name.lower() == "etag":
-            return (value.decode() if isinstance(value, bytes) else str(value)).strip('"')
-    return ""
+def _texts(metadata: Mapping[Any, bytes | str]) -> dict[str, str]:
+    """What a store says of a file, names in small letters."""
+    return {_text(key).lower(): _text(value).strip('"') for key, value in metadata.items()}
+
+
+def _text(value: bytes | str) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def _checksum(given: Mapping[str, str]) -> str:
+    """The store's own MD5 of the bytes, as Google (``md5Hash``) and Azure (``Content-Hash``) keep it; empty: it has
+    none. An S3's is its etag.
+    """
+    found = next((given[name] for name in _MD5 if given.get(name)), "")
+    return f"md5:{found}" if found else ""

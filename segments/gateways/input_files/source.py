@@ -39,6 +39,8 @@ class _Files(Protocol):
 
     def stat(self, path: str) -> InputFile: ...
 
+    def checksum(self, file: InputFile) -> str: ...
+
     def open(self, path: str) -> Readable: ...
 
 
@@ -87,6 +89,16 @@ class InputSource:
             return calls.run(lambda: files.stat(path), self._timeout_s)
         except OSError as error:
             raise _unreadable(path, error) from error
+
+    def checksum(self, file: InputFile) -> str:
+        """Of the bytes of a file that ``stat`` described: by the store's word, or of a small local one by reading it;
+        empty where it is not cheap. Raises as ``stat``.
+        """
+        files, calls = self._of(file.path)
+        try:
+            return calls.run(lambda: files.checksum(file), self._timeout_s)
+        except OSError as error:
+            raise _unreadable(file.path, error) from error
 
     def open(self, path: str) -> pa.NativeFile:
         """A file for reading at any place. Raises NotFound, InvalidInput, Forbidden when it now lies outside the roots,

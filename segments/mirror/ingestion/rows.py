@@ -78,9 +78,9 @@ def _file_values(record: FileRecord) -> tuple[Any, ...]:
 
 
 def _fingerprint(found: Fingerprint) -> str:
-    """As a page shows it: when the file was changed last, and what its store calls this version."""
+    """As a page shows it: when the file was changed last, and what says which bytes it holds."""
     changed = datetime.fromtimestamp(found.mtime_ns / 1e9, UTC)
-    return f"{changed:%Y-%m-%d %H:%M:%S}{f' {found.etag}' if found.etag else ''}"[:255]
+    return " ".join((f"{changed:%Y-%m-%d %H:%M:%S}", *found.marks.values()))[:255]
 
 
 def _attempts(session: IngestionSession) -> dict[int, Mapping[str, Any]]:

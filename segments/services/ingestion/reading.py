@@ -152,6 +152,7 @@ class Reading:
             session_rule(held.table.raw, held.session.id).to_json(),
             held.session.start_ms,
             file_error_rate=rate,
+            marks_files=True,
             access=input_access(held.ctx, held.table, setup.task).to_json(),
             store_access=held.ctx.deep_store.access.to_json(),
         )
@@ -190,8 +191,10 @@ class Reading:
             error = "It has rows that cannot be read."
             return replace(file, state=FileState.FAILED, error=error, ordinals=())
         own = [p for p in parts if self._uris[p.ordinal][0] == file.uri]
+        marks = next((p.marks[file.uri] for p in parts if file.uri in p.marks), {})
         return replace(
-            file, state=FileState.BUILT, segments=tuple(p.name for p in parts), ends=tuple(map(_end_ms, parts)),
+            file, fingerprint=file.fingerprint.marked(marks), state=FileState.BUILT,
+            segments=tuple(p.name for p in parts), ends=tuple(map(_end_ms, parts)),
             rows=sum(p.rows for p in own),
             bytes=sum(p.size_bytes for p in own), bad_rows=sum(_bad_rows(p.report) for p in own),
             error="", line=None, log="",

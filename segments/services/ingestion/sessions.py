@@ -44,7 +44,7 @@ from segments.services.core.context import Actor, Context
 from segments.services.ingestion.blocked_switch import is_switched, settle_switched
 from segments.services.ingestion.discard import discard, remove_leftovers
 from segments.services.ingestion.held_session import PICKUP_MS, acquire, next_run
-from segments.services.ingestion.manifest import Manifest, read_manifest, write_manifest
+from segments.services.ingestion.manifest import Manifest, read_manifest, write_manifest, write_registry
 from segments.services.ingestion.session_store import (
     all_sessions,
     change_session,
@@ -108,7 +108,7 @@ def trigger(ctx: Context, table: TableName, actor: Actor, *, forced: bool = Fals
     for _ in range(_ATTEMPTS):
         if not _is_tidy(ctx, table):
             return TriggerResult(None, "The last session is being closed.", is_busy=True)
-        found = read_situation(ctx, table, forced=forced)
+        found = _remembered(ctx, table, read_situation(ctx, table, forced=forced))
         is_visible = found.session is not None and is_switched(ctx, table, found.session)
         decision = SwitchAgain() if is_visible else on_trigger(found.situation)
         try:
@@ -241,6 +241,23 @@ def _carry_out(ctx: Context, table: TableName, found: Found, decision: Decision,
             return _go_on(ctx, table, found, manifest, actor, retries=0 if is_continued else 1)
         case SwitchAgain():
             return _go_on(ctx, table, found, found.manifest, actor, retries=1)
+
+
+def _remembered(ctx: Context, table: TableName, found: Found) -> Found:
+    """Write down the times of files that were touched without a change, so that they are not read for it again; not
+    while a session is open, which writes that list itself. A trigger that was faster wrote it.
+    """
+    session = found.session
+    if not found.has_touched or (session is not None and session.is_open):
+        return found
+    uri = write_registry(ctx, table, found.situation.registry)
+    try:
+        ctx.store.transaction([found.record.write(ctx, table, registry_uri=uri)])
+    except Conflict:
+        ctx.deep_store.delete(uri)
+    else:
+        ctx.deep_store.delete(found.record.registry_uri)
+    return replace(found, record=read_task(ctx, table))
 
 
 def _begin(ctx: Context, table: TableName, found: Found, plan: Plan, actor: Actor) -> TriggerResult:

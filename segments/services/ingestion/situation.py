@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from segments.domain.ingestion.plan import Visible
+from segments.domain.ingestion.plan import Listing, Visible, touched
+from segments.domain.ingestion.registry import Ingested, Registry
 from segments.domain.ingestion.replaced_part import Selector
 from segments.domain.ingestion.selection import Extent, extent_of
 from segments.domain.ingestion.session import Fingerprint, IngestionSession
@@ -25,6 +26,7 @@ from segments.errors import NotFound, StateConflict
 from segments.gateways.deep_store.no_deep_store import REMEDY
 from segments.gateways.input_files.access import FileAccess
 from segments.gateways.input_files.choice import Choice
+from segments.gateways.input_files.same_bytes import find_same
 from segments.gateways.input_files.source import input_source
 from segments.names import TableName
 from segments.segmentfile.columns.ingest import read_ingestion
@@ -68,13 +70,16 @@ class Setup:
 
 @dataclass(frozen=True)
 class Found:
-    """A situation with what it was read from. ``version``: of the session's znode."""
+    """A situation with what it was read from. ``has_touched``: its registry has other times than the stored one, of
+    files that were touched and did not change.
+    """
 
     situation: Situation
     setup: Setup
     record: TaskRecord
     session: IngestionSession | None
     manifest: Manifest
+    has_touched: bool = False
 
 
 def read_setup(ctx: Context, table: TableName) -> Setup:
@@ -111,11 +116,12 @@ def read_situation(ctx: Context, table: TableName, *, forced: bool = False) -> F
     visible = replace(visible, kept_from_ms=_kept_from_ms(setup.config, ctx.clock()))
     registry = read_registry(ctx, record.registry_uri)
     listing = {f.path: fingerprint(f) for f in list_input(ctx, table, setup.task)}
+    same = same_bytes(ctx, table, setup.task, listing, registry, visible)
     situation = Situation(
-        setup.task, setup.hash, listing, registry, visible, session, manifest.files, setup.version,
+        setup.task, setup.hash, listing, {**registry, **same}, visible, session, manifest.files, setup.version,
         record.cleared_for, forced,
     )  # fmt: skip
-    return Found(situation, setup, record, session, manifest)
+    return Found(situation, setup, record, session, manifest, bool(same))
 
 
 def read_visible(ctx: Context, table: TableName, selector: Selector | None = None) -> Visible:
@@ -140,6 +146,19 @@ def list_input(ctx: Context, table: TableName, task: IngestionTask) -> list[Inpu
     source = input_source(input_access(ctx, table, task))
     choice = Choice(task.recursive, task.include, task.exclude)
     return source.list(source.folder(task.input_dir), choice)
+
+
+def same_bytes(
+    ctx: Context, table: TableName, task: IngestionTask, listing: Listing, registry: Registry, visible: Visible
+) -> dict[str, Ingested]:
+    """Ingested files that were written again, or touched, with the bytes that they had: as ingested with the time that
+    they have now. Only so many are checked as a trigger has time for; the others count as changed.
+    """
+    wanted = [(uri, registry[uri].fingerprint, listing[uri]) for uri in touched(listing, registry, visible)]
+    if not wanted:
+        return {}
+    same = find_same(input_source(input_access(ctx, table, task)), wanted, ctx.timer)
+    return {uri: replace(registry[uri], fingerprint=found) for uri, found in same.items()}
 
 
 def input_access(ctx: Context, table: TableName, task: IngestionTask) -> FileAccess:

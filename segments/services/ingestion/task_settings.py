@@ -18,7 +18,7 @@ from segments.names import TableName
 from segments.services.core.context import Actor, Context
 from segments.services.ingestion.manifest import read_registry
 from segments.services.ingestion.session_store import read_task
-from segments.services.ingestion.situation import fingerprint, list_input, read_visible
+from segments.services.ingestion.situation import fingerprint, list_input, read_visible, same_bytes
 from segments.services.tables.table_record import read_table_config
 from segments.services.tables.tables import update_table
 
@@ -79,6 +79,7 @@ def preview_settings(ctx: Context, table: TableName, settings: TaskSettings) -> 
     listing = {file.path: fingerprint(file) for file in files}
     visible = read_visible(ctx, table, task.selector)
     registry = read_registry(ctx, read_task(ctx, table).registry_uri)
+    registry |= same_bytes(ctx, table, task, listing, registry, visible)
     plan = new_plan(task, listing, registry, visible)
     left = sum(f.state is FileState.DEFERRED for f in limited(task, plan.files))
     built = [replace(file, state=FileState.BUILT) for file in plan.files]

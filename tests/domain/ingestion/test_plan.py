@@ -13,6 +13,7 @@ from segments.domain.ingestion.plan import (
     new_plan,
     replaced_segments,
     split_segments,
+    touched,
     vanished,
 )
 from segments.domain.ingestion.reconcile import reconcile
@@ -122,3 +123,18 @@ def test_a_segment_that_files_share_does_not_go_with_one_of_them() -> None:
     with pytest.raises(StateConflict, match="hold rows of other files, too: a"):
         replaced_segments(of("sync"), built, (), shared, SEEN)
     assert replaced_segments(of("sync"), built, ("F2",), shared, SEEN) == ("a",)
+
+
+def test_a_file_of_which_only_the_time_moved_is_worth_a_check_of_its_bytes() -> None:
+    known = Ingested(Fingerprint(1, 5, "", "c"), ("s",))
+    visible = Visible({"s": Extent()})
+    found = {"/in/a": Fingerprint(2, 5)}
+    assert touched(found, {"/in/a": known}, visible) == ["/in/a"]
+    assert touched({"/in/a": Fingerprint(1, 5)}, {"/in/a": known}, visible) == []
+    assert touched({"/in/a": Fingerprint(2, 6)}, {"/in/a": known}, visible) == []
+    assert touched({}, {"/in/a": known}, visible) == []
+    assert touched(found, {"/in/a": Ingested(Fingerprint(1, 5), ("s",))}, visible) == []
+    assert touched(found, {"/in/a": known}, Visible()) == [], "its rows are gone"
+    assert touched(found, {"/in/a": Ingested(known.fingerprint, ("s",), {"s": 3})}, Visible(kept_from_ms=4)) == [
+        "/in/a"
+    ], "its rows are older than the table keeps"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from segments.domain.ingestion.packing import files_per_segment
-from segments.domain.ingestion.registry import Ingested, registry_after
+from segments.domain.ingestion.registry import Ingested, from_json, registry_after, to_json
 from segments.domain.ingestion.session import FileRecord, FileState, Fingerprint
 from tests.domain.ingestion.model_table import task
 
@@ -39,3 +39,11 @@ def test_in_a_swap_files_share_segments_also_where_the_table_would_follow_its_fo
     keys = {"ingestionMode": "SYNC", "taskMaxNumFiles": 3}
     assert files_per_segment(task(consistentPushSwapEnabled="true", **keys), files) == 3
     assert files_per_segment(task(consistentPushEnabled="true", **keys), files) == 1
+
+
+def test_marks_are_written_down_and_lists_without_them_are_still_read() -> None:
+    known = {"/in/a": Ingested(Fingerprint(1, 5, "e", "c"), ("s",), {"s": 9})}
+    assert from_json(to_json(known)) == known
+    assert from_json(to_json(known))["/in/a"].fingerprint.marks == {"etag": "e", "checksum": "c"}
+    for older in ([1, 5, "e", ["s"]], [1, 5, "e", ["s"], [9]]):
+        assert from_json({"/in/a": older})["/in/a"].fingerprint.marks == {"etag": "e"}

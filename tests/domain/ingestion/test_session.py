@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from segments.domain.formats.znrecord import decode, encode
 from segments.domain.ingestion.session import (
     FileCounts,
@@ -65,3 +67,27 @@ def test_dropped_files_are_counted_apart() -> None:
     file = FileRecord("/in/f", Fingerprint(1, 2))
     states = (FileState.BUILT, FileState.DONE, FileState.FAILED, FileState.RUNNING, FileState.DROPPED)
     assert count(replace(file, state=s) for s in states) == FileCounts(4, 2, 1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("mine", "its", "same"),
+    [
+        (("e1", ""), ("e1", ""), True),
+        (("e1", "c1"), ("e2", "c1"), True),
+        (("e1", "c1"), ("e1", ""), True),
+        (("e1", "c1"), ("e2", "c2"), False),
+        (("e1", ""), ("", "e1"), False),
+        (("", ""), ("", ""), False),
+    ],
+)
+def test_one_mark_that_both_have_proves_that_bytes_are_the_same(
+    mine: tuple[str, str], its: tuple[str, str], same: bool
+) -> None:
+    assert Fingerprint(1, 5, *mine).has_bytes_of(Fingerprint(2, 5, *its)) is same
+    assert not Fingerprint(1, 5, *mine).has_bytes_of(Fingerprint(2, 6, *its))
+    assert Fingerprint(1, 5, *mine) == Fingerprint(1, 5, *its), "a listing has no marks"
+
+
+def test_marks_of_a_file_stand_in_the_manifest() -> None:
+    file = FileRecord("/in/a", Fingerprint(1, 5, "e", "c"))
+    assert file_from_json(file.to_json()).fingerprint.marks == {"etag": "e", "checksum": "c"}
