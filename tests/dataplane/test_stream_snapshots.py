@@ -1,5 +1,5 @@
 """Snapshots of a REALTIME table on real servers: an earlier one is read with exactly the rows that were committed then,
-while the stream goes on; of a table of keys it is refused.
+while the stream goes on.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from typing import Any
 import pytest
 
 from segments.dataplane.broker import DetachedBroker
-from segments.errors import InvalidInput
 from segments.mirror.cluster_follower import ClusterFollower
 from segments.models import Cluster, Snapshot
 from segments.services.core.context import Context
 from segments.services.replacement.history.as_of import query_as_of
-from tests.dataplane.consuming_world import RT, ConsumingWorld
+from tests.dataplane.consuming_world import ConsumingWorld
 from tests.dataplane.world import poll
-from tests.factories import make_snapshot
 from tests.services.embedded_engine import engine_of
 
 pytestmark = pytest.mark.django_db
@@ -65,12 +63,3 @@ def test_an_earlier_snapshot_is_read_while_the_stream_goes_on(world: ConsumingWo
     world.exact(1)
     assert [(s.number, s.kind, s.rows) for s in Snapshot.objects.all()] == [(2, "commit", 200), (1, "first", 100)]
     assert [rows(ctx, n) for n in (1, 2)] == [[[100, 99]], [[200, 199]]]
-
-
-def test_of_a_table_of_keys_no_earlier_snapshot_is_read(world: ConsumingWorld) -> None:
-    world.create_realtime(
-        rows=100, upsertConfig={"mode": "FULL"}, routing={"instanceSelectorType": "strictReplicaGroup"}
-    )
-    make_snapshot(1, RT, "r__0__0__20260801T1000Z", cluster=Cluster.objects.create(name="test"))
-    with pytest.raises(InvalidInput, match="one row of each primary key"):
-        rows(reading(world), 1)

@@ -22,6 +22,7 @@ from segments.clusters.pinot.segments.files import fetch_segment
 from segments.dataplane import query as engine
 from segments.dataplane.query import QueryRejected
 from segments.domain.segments.segment_metadata import SegmentMetadata
+from segments.domain.tables.keyed_tables import key_rules
 from segments.domain.tables.schema import Schema
 from segments.errors import PinotAdminError, SegmentCorrupt
 from segments.names import TableName, split_table_name
@@ -29,6 +30,7 @@ from segments.segmentfile.packed.tar import extract_tar
 from segments.services.core.context import Context
 from segments.services.segments.segments import read_records
 from segments.services.tables.schemas import read_schema
+from segments.services.tables.table_record import read_table_config
 
 if TYPE_CHECKING:
     from segments.dataplane.server.held.held_segment import HeldSegment
@@ -78,7 +80,8 @@ class PinotSnapshots:
             raise SegmentCorrupt(
                 f"Segment '{missing[0]}' of table '{self._table}' has no record.", remedy="Upload it again."
             )
-        part = engine.execute_partial(plan, [self._rows(records[s], plan.columns) for s in segments])
+        masks = {} if engine.shows_all_rows(plan.options) else self._masks([records[s] for s in segments], schema)
+        part = engine.execute_partial(plan, [self._rows(records[s], plan.columns, masks) for s in segments])
         return engine.broker_response(
             engine.merge(plan, [part]),
             segments_queried=len(segments),
@@ -88,11 +91,25 @@ class PinotSnapshots:
             time_used_ms=round((time.monotonic() - started) * 1000),
         )
 
-    def _rows(self, record: SegmentMetadata, columns: Sequence[str]) -> engine.SegmentRows:
+    def _masks(self, records: Sequence[SegmentMetadata], schema: Schema) -> Mapping[str, engine.RowMask | None]:
+        """Which rows count where a primary key has one row: decided among these segments alone. Those that came from
+        no stream count row by row.
+        """
+        from segments.dataplane.primary_keys.table_keys import TableKeys  # only who checks snapshots needs it
+
+        rules = key_rules(read_table_config(self._ctx, self._table), schema)
+        if rules is None or not rules.masks_rows:
+            return {}
+        return TableKeys(rules, schema).masks_alone([self._hold(record) for record in records])
+
+    def _rows(
+        self, record: SegmentMetadata, columns: Sequence[str], masks: Mapping[str, engine.RowMask | None]
+    ) -> engine.SegmentRows:
+        mask = masks.get(record.name)
         if not columns:
-            return engine.SegmentRows(record.name, "", pa.table({}), record.total_docs or 0)
+            return engine.SegmentRows(record.name, "", pa.table({}), record.total_docs or 0, valid=mask)
         held = self._hold(record)
-        return engine.SegmentRows(record.name, "", held.table_of(columns), held.num_docs)
+        return engine.SegmentRows(record.name, "", held.table_of(columns), held.num_docs, valid=mask)
 
     def _hold(self, record: SegmentMetadata) -> HeldSegment:
         """The segment's file, fetched and unpacked when first needed."""

@@ -142,7 +142,7 @@ class Broker:
 
         ``options``: Pinot's query options, of which ``timeoutMs`` counts here. ``segments`` asks exactly these segments
         of the ideal state, hidden ones too (for checks of a new snapshot before the switch), instead of the visible
-        ones.
+        ones; of a table of keys as if no other segment were there.
         """
         started, stop = time.monotonic(), current_stop()
         try:
@@ -341,6 +341,7 @@ def _request(question: Question, side: Side, schema: Schema) -> dict[str, Any]:
         "options": dict(question.options),
         **({"timeFilter": side.time_filter.to_json()} if side.time_filter else {}),
         **({"rows": question.rows} if question.rows is not None else {}),
+        **({"isAlone": True} if question.segments is not None and is_strict(side.routing) else {}),
     }
 
 

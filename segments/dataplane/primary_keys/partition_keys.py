@@ -273,7 +273,7 @@ class PartitionKeys:
         for holder in sorted(dropped, key=lambda h: (h.order, h.number)):
             masks[holder.name] = np.zeros(holder.rows, np.bool_)
         read = [self._read(h) for h in dropped]
-        best = _BestOf(dropped, read, self._of_each)
+        best = BestOf(dropped, read, self._of_each)
         places = self.table.find(best.rows.keys)
         is_known = np.flatnonzero(places != NOWHERE)
         is_better = np.ones(len(best.rows), np.bool_)
@@ -294,7 +294,7 @@ class PartitionKeys:
             masks[holder.name][best.docs[mine]] = ~best.rows.deletes[mine]
 
 
-class _BestOf:
+class BestOf:
     """Of the rows of several segments the one of each key that counts: ``holders`` are positions in the list."""
 
     def __init__(

@@ -11,18 +11,27 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
-from typing import Protocol
+from typing import Final, Protocol
 
+import numpy as np
 import pyarrow as pa
 
+from segments.dataplane import stopping
 from segments.dataplane.primary_keys.holder import Holder
-from segments.dataplane.primary_keys.key_rows import KeyReader, KeyRows
-from segments.dataplane.primary_keys.partition_keys import PartitionKeys
+from segments.dataplane.primary_keys.key_rows import KeyReader, KeyRows, first_of_each, last_of_each
+from segments.dataplane.primary_keys.partition_keys import BestOf, PartitionKeys
 from segments.dataplane.query.arrow.row_mask import RowMask
+from segments.domain.formats.plural import counted
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.domain.tables.keyed_tables import KeyRules
 from segments.domain.tables.schema import Schema
+from segments.errors import InvalidInput
 from segments.segmentfile.columns.transform import Mask
+
+#: Rows whose keys are compared for one query of a snapshot: some 50 bytes and a microsecond each.
+MOST_ROWS_ALONE: Final = 5_000_000
+#: Of these queries one at a time.
+_ALONE: Final = threading.Lock()
 
 
 class Rows(Protocol):
@@ -130,6 +139,43 @@ class TableKeys:
         for partition, names in by_partition.items():
             masks.update(self._partitions[partition].masks(names))
         return masks
+
+    def masks_alone(self, found: Sequence[Rows]) -> Mapping[str, RowMask | None]:
+        """The same as if these segments were all there is: how a snapshot is read whose rows later ones hide. Needs no
+        lock. A key that a TTL forgot counts like any other.
+
+        InvalidInput for more than ``MOST_ROWS_ALONE`` rows, QueryRejected once the query is stopped.
+        """
+        if not self.rules.masks_rows:
+            return {}
+        by_partition: dict[int, list[Rows]] = defaultdict(list)
+        for rows in found:
+            by_partition[_place(rows.name)[0]].append(rows)
+        by_partition.pop(-1, None)
+        count = sum(rows.num_docs for one in by_partition.values() for rows in one)
+        if count > MOST_ROWS_ALONE:
+            raise InvalidInput(
+                f"The snapshot has {counted(count, 'row')} on one server, whose primary keys would all be compared for "
+                f"the query: at most {MOST_ROWS_ALONE:,} are.",
+                remedy="Go back to the snapshot to query it.",
+            )
+        masks: dict[str, RowMask | None] = {}
+        with _ALONE:
+            for one in by_partition.values():
+                stopping.current().check()
+                masks |= self._best_alone(one)
+        return masks
+
+    def _best_alone(self, found: Sequence[Rows]) -> dict[str, RowMask | None]:
+        """Of one partition."""
+        holders = [Holder(at, rows.name, _place(rows.name)[1], rows.table_of) for at, rows in enumerate(found)]
+        of_each = first_of_each if self.rules.first_counts else last_of_each
+        best = BestOf(holders, [self.keys_of(rows) for rows in found], of_each)
+        flags = [np.zeros(rows.num_docs, np.bool_) for rows in found]
+        for at, mine in enumerate(flags):
+            docs = best.holders == at
+            mine[best.docs[docs]] = ~best.rows.deletes[docs]
+        return {rows.name: RowMask(mine) for rows, mine in zip(found, flags, strict=True)}
 
     def counts(self) -> dict[int, int]:
         """{partition: its primary keys}, of partitions that have or had some. Takes the lock itself."""

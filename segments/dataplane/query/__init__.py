@@ -5,7 +5,7 @@ network here.
 from segments.dataplane.query.arrow.row_mask import RowMask
 from segments.dataplane.query.merge import ResultTable, merge
 from segments.dataplane.query.partial import PartialResult, execute_partial
-from segments.dataplane.query.plan import QueryPlan, plan_query
+from segments.dataplane.query.plan import QueryPlan, plan_query, shows_all_rows
 from segments.dataplane.query.query_warm_up import warm_up, warm_up_soon
 from segments.dataplane.query.response import broker_response
 from segments.dataplane.query.scan import SegmentRows
@@ -26,6 +26,7 @@ __all__ = [
     "execute_partial",
     "merge",
     "plan_query",
+    "shows_all_rows",
     "table_of",
     "warm_up",
     "warm_up_soon",

@@ -83,6 +83,11 @@ class QueryPlan:
         return self.limit + self.offset
 
 
+def shows_all_rows(options: Mapping[str, str]) -> bool:
+    """``skipUpsert``: rows that later ones of their key replaced are shown, too."""
+    return options.get("skipUpsert", "").lower() == "true"
+
+
 def plan_query(
     sql: str,
     schema: Schema,

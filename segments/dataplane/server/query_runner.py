@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,7 +84,7 @@ class QueryRunner:
         plan = engine.plan_query(
             request.sql, schema, options=request.options or {}, time_filter=request.filter, rows=request.rows
         )
-        masks = {} if shows_all_rows(plan.options) else found.masks
+        masks = {} if engine.shows_all_rows(plan.options) else found.masks
         rows = [
             engine.SegmentRows(
                 piece.name,
@@ -99,8 +99,3 @@ class QueryRunner:
             for piece in found.pieces
         ]
         return engine.encode_partial(engine.execute_partial(plan, rows))
-
-
-def shows_all_rows(options: Mapping[str, str]) -> bool:
-    """``skipUpsert``: rows that later ones replaced are shown, too."""
-    return options.get("skipUpsert", "").lower() == "true"

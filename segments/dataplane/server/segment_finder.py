@@ -11,7 +11,7 @@ from typing import Final
 
 from segments.dataplane.primary_keys.server_keys import ServerKeys
 from segments.dataplane.primary_keys.table_keys import TableKeys, locked
-from segments.dataplane.query import RowMask
+from segments.dataplane.query import RowMask, shows_all_rows
 from segments.dataplane.server.held.slots import Answering, Slots
 from segments.dataplane.server.http.query_request import QueryRequest
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name, partition_stem
@@ -58,6 +58,7 @@ class SegmentFinder:
             found = self._find(request)
             behind = () if found.missing else _behind(found, request)
             if not behind or time.monotonic() >= until:
+                found = replace(found, masks=self._masks_alone(request, found)) if request.is_alone else found
                 return replace(found, behind=behind) if behind else found
             time.sleep(_POLL_S)
 
@@ -69,8 +70,15 @@ class SegmentFinder:
             for segment in segments:
                 if segment.name in (request.tails or {}):
                     pieces += [Piece(segment.name, rows, is_tail=True) for rows in self._tail(request, segment, keys)]
-            masks = {} if keys is None else keys.masks([piece.rows for piece in pieces])
+            rows = [piece.rows for piece in pieces]
+            masks = {} if keys is None or request.is_alone else keys.masks(rows)
         return Found(pieces, missing, masks)
+
+    def _masks_alone(self, request: QueryRequest, found: Found) -> Mapping[str, RowMask | None]:
+        keys = self._keys.known(request.table)
+        if keys is None or found.missing or shows_all_rows(request.options or {}):
+            return {}
+        return keys.masks_alone([piece.rows for piece in found.pieces])
 
     def _tail(self, request: QueryRequest, segment: Answering, keys: TableKeys | None) -> Sequence[Answering]:
         """Where later rows hide earlier ones, all later rows have to be there: also those of segments that the broker

@@ -13,9 +13,11 @@ from pytest_django import DjangoAssertNumQueries
 
 from segments import wiring
 from segments.console import operation
+from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.mirror.cluster_follower import ClusterFollower
 from segments.models import AuditEvent, Snapshot
 from segments.services.segments import archive, deletion
+from segments.store import paths
 from tests.console.conftest import TYPED, FakeBroker
 from tests.factories import CLUSTER, make_table
 from tests.services.replacement.undo.serving import ServingWorld
@@ -115,6 +117,36 @@ def test_an_expired_snapshot_says_what_is_gone_and_cannot_be_gone_to(
     assert ("The files of 1 segment are gone, e.g. &#x27;d&#x27;." in shown, "expired" in shown) == (True, True)
     refused = operator.post(f"{HISTORY}4/restore/", {"reason": "back", "seen": "5"})
     assert (refused.status_code, "are gone" in refused.content.decode()) == (409, True)
+
+
+@pytest.mark.usefixtures("four")
+def test_any_two_snapshots_are_compared_also_one_whose_files_are_gone(
+    world: ServingWorld, viewer: Client, follow: Callable[[], None]
+) -> None:
+    assert f"/console/tables/{TYPED}/diff/?from=3&amp;to=4" in text(viewer)
+    deletion.delete_segments(world.ctx, TABLE, ["d"], actor=ANN)
+    world.clean()
+    follow()
+    shown = text(viewer, f"/console/tables/{TYPED}/diff/?from=2&to=4")
+    assert ("Only in the first (1)" in shown, "Only in the second (1)" in shown) == (True, True)
+    assert "Columns of 1 segment of snapshot 4 are not compared" in shown
+    assert shown.count('<td class="number">10</td><td class="number">10</td>') == 1, "the rows of both"
+
+
+def test_a_segment_that_was_overwritten_differs_between_the_snapshots_before_and_after(
+    world: ServingWorld, viewer: Client, follow: Callable[[], None]
+) -> None:
+    world.upload("a", "b")
+    follow()
+    node = world.memory.get(paths.segment(TYPED, "a"))
+    assert node is not None
+    assert node.record is not None
+    fields = {**node.record.simple, "segment.crc": "2", "segment.total.docs": "13"}
+    world.memory.replace(paths.segment(TYPED, "a"), SegmentMetadata("a", fields).to_record(), node.version)
+    follow()
+    shown = text(viewer, f"/console/tables/{TYPED}/diff/?from=1&to=2")
+    assert ("In both, with another content (1)" in shown, "1 segment belongs to both" in shown) == (True, True)
+    assert '<td class="number">20</td><td class="number">23</td>' in shown
 
 
 @pytest.mark.usefixtures("four")

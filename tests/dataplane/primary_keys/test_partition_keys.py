@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
@@ -17,6 +18,7 @@ from segments.dataplane.primary_keys.key_hashes import hash_rows
 from segments.dataplane.primary_keys.key_rows import KeyReader, sortable
 from segments.dataplane.primary_keys.key_table import NOWHERE, KeyTable
 from segments.dataplane.primary_keys.partition_keys import PartitionKeys
+from segments.dataplane.primary_keys.table_keys import TableKeys
 from segments.domain.tables.keyed_tables import KeyRules
 from segments.domain.tables.schema import parse_schema
 
@@ -247,3 +249,24 @@ def test_numbers_sort_as_they_did() -> None:
     numbers = [float("-inf"), -1.5, -1.0, -0.0, 1e-9, 2.0, float("inf")]
     assert list(np.argsort(sortable(pa.array(numbers)), kind="stable")) == list(range(len(numbers)))
     assert sortable(pa.chunked_array([pa.array([3, -4], pa.int32())])).tolist() == [3, -4]
+
+
+@given(segments=st.lists(ROWS, min_size=1, max_size=4), shown=st.sets(st.integers(0, 3)))
+@pytest.mark.parametrize(("rules", "model_of"), [(RULES, visible), (FirstKeys.key_rules, first)])
+def test_of_some_segments_alone_the_rows_count_that_the_model_says(
+    rules: KeyRules, model_of: Any, segments: list[list[Row]], shown: set[int]
+) -> None:
+    keys = TableKeys(rules, SCHEMA)
+    wanted: dict[str, Segment] = {}
+    found: list[Any] = []
+    for order, rows in enumerate(segments):
+        segment, name = Segment(order, order, rows), f"k__0__{order}__20260801T1000Z"
+        part = SimpleNamespace(name=name, num_docs=len(rows), table_of=segment.table)
+        with keys.lock:
+            keys.put(part, keys.keys_of(part))
+        if order in shown:
+            wanted[name] = segment
+            found.append(part)
+    masks = keys.masks_alone(found[::-1])
+    visible_now = {(name, int(doc)) for name, mask in masks.items() if mask for doc in np.flatnonzero(mask.flags)}
+    assert visible_now == model_of(wanted)

@@ -5,13 +5,18 @@ asked to switch.
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
 
+from segments.clusters.pinot import snapshots
 from segments.clusters.pinot.snapshots import PinotSnapshots
+from segments.domain.tables.table_config import parse_table_config
 from segments.services.replacement.checks import check_settings
 from segments.services.replacement.checks.snapshot_checks import read_checks, run_checks
 from segments.store import paths
+from tests.dataplane.consuming.keyed_world import keyed_schema
 from tests.pinot_cluster.segments.test_push import Pushing, kinds
 from tests.services.world import ANN, TABLE
 
@@ -87,3 +92,20 @@ def test_a_file_that_is_not_the_one_on_record_is_not_measured(pushing: Pushing) 
     with PinotSnapshots(pushing.pinot.ctx, TABLE.typed) as reader:
         answer = reader.query('select max(n) from "t_OFFLINE"', segments=names)
     assert "its record says 42" in answer["exceptions"][0]["message"]
+
+
+def test_of_a_table_of_keys_the_rows_of_a_snapshot_count_that_counted_then(
+    pushing: Pushing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = parse_table_config(
+        {"tableName": "r", "tableType": "REALTIME", "upsertConfig": {"mode": "FULL", "comparisonColumns": ["ts"]}}
+    )
+    monkeypatch.setattr(snapshots, "read_table_config", lambda *_: config)
+    reader, parts = PinotSnapshots(pushing.pinot.ctx, "r_REALTIME"), {}
+    for order, versions in enumerate(([1, 5], [2, 3], [9, 9])):
+        rows = pa.table({"id": ["a", "b"], "ts": versions})
+        name = f"r__0__{order}__20260801T1000Z"
+        parts[name] = SimpleNamespace(name=name, num_docs=2, table_of=rows.select)
+    monkeypatch.setattr(reader, "_hold", lambda record: parts[record.name])
+    masks = reader._masks(list(parts.values())[:2], keyed_schema())  # type: ignore[arg-type]  # records have names
+    assert [mask.flags.tolist() for mask in masks.values() if mask] == [[False, True], [True, False]]

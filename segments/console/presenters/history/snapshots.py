@@ -75,6 +75,11 @@ class Bar:
         return self.standing.state == "expired"
 
     @property
+    def compared(self) -> int:
+        """The snapshot before it; 0: there is none."""
+        return self.row.number - 1
+
+    @property
     def is_readable(self) -> bool:
         """Can queries read it where it is?"""
         return self.standing.state in ("present", "grown", "served")

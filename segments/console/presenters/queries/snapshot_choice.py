@@ -14,10 +14,9 @@ from segments.errors import PinotAdminError
 from segments.models import LineageEntry, Snapshot
 from segments.services.access.query_rights import require_query_rights
 from segments.services.core.page_addresses import default_cluster
-from segments.services.replacement.history.as_of import snapshot_named, table_read, why_unreadable
+from segments.services.replacement.history.as_of import snapshot_named, table_read
 from segments.services.replacement.history.snapshots import history_of
 from segments.services.replacement.history.standing import standings
-from segments.services.tables.table_record import read_table_config
 
 #: Snapshots that are offered; older ones are reached from the page History.
 _MOST: Final = 50
@@ -53,8 +52,7 @@ def snapshot_choice(request: HttpRequest, sql: str, chosen: str = "", against: s
         require_query_rights(request.user, cluster, sql, {}, is_foreign=cluster != default_cluster())
         ctx = ctx_of(request)
         table = table_read(ctx, sql)
-        why_not = why_unreadable(read_table_config(ctx, table))
-        rows = [] if why_not else list(history_of(ctx, table)[:_MOST])
+        rows = list(history_of(ctx, table)[:_MOST])
     except PinotAdminError as error:
         return SnapshotChoice(chosen=chosen, against=against, why=error.message)
     running = LineageEntry.objects.filter(
@@ -67,7 +65,7 @@ def snapshot_choice(request: HttpRequest, sql: str, chosen: str = "", against: s
     found = hidden + offered
     known = {name for name, _ in found}
     found += [(name, name) for name in dict.fromkeys((chosen, against)) if name and name not in known | {"current"}]
-    why = why_not or ("" if found else f"Table {table.typed} has no snapshot yet.")
+    why = "" if found else f"Table {table.typed} has no snapshot yet."
     return SnapshotChoice(found, chosen, against, snapshot_named(sql, {}), why)
 
 

@@ -18,7 +18,8 @@ class QueryRequest(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     answered that it does not know the version; ``options`` are the query's (``now``); ``time_filter`` is this table's
     share of a hybrid table; ``min_docs``: rows that consuming segments must have; ``tails``: segments whose rows beyond
     their end belong to the answer too, and how many of those it must have; ``insists``: a server that does not have
-    them refuses, because another one may; ``rows``: so many at most instead of the statement's LIMIT.
+    them refuses, because another one may; ``rows``: so many at most instead of the statement's LIMIT; ``is_alone``:
+    of a table of keys, which row of each counts is decided among these segments alone.
     """
 
     sql: str
@@ -33,6 +34,7 @@ class QueryRequest(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     tails: dict[str, Count] | None = None
     insists: bool = False
     rows: Count | None = None
+    is_alone: bool = False
 
     @property
     def filter(self) -> TimeFilter | None:

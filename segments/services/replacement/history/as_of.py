@@ -2,7 +2,8 @@
 that snapshot, hidden ones too, while they are on servers.
 
 A snapshot is a number of the table's history, or a name of ``segments.domain.replacement.snapshots``: so the new side
-of a replacement can be read before it is switched. A query reads one snapshot or is refused; it is never mixed.
+of a replacement can be read before it is switched. Where a primary key has one row, it is the one that counts among the
+snapshot's segments, whatever came later. A query reads one snapshot or is refused; it is never mixed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from segments.domain.formats.plural import counted
+from segments.domain.realtime.llc_name import is_llc_name
 from segments.domain.replacement.snapshots import Snapshot, find_snapshot
 from segments.domain.tables.keyed_tables import is_keyed
 from segments.domain.tables.table_config import TableConfig
@@ -51,8 +53,6 @@ def reading_as_of(ctx: Context, table: TableName, name: str) -> Iterator[Query]:
     where one was overwritten, also in the meantime.
     """
     found, crcs, config = _contents(ctx, table, name)
-    if crcs and (why_not := why_unreadable(config)):
-        raise InvalidInput(why_not, remedy="Leave out the option 'snapshot'.")
     if found.gone:
         raise PreconditionFailed(
             f"Snapshot {name} of table '{table}' is not on servers: {counted(len(found.gone), 'segment')} of it "
@@ -65,6 +65,7 @@ def reading_as_of(ctx: Context, table: TableName, name: str) -> Iterator[Query]:
     _require_same(table, name, crcs, before)
     if not ctx.engine.offers.own_processes:
         _require_small(table, name, sum(m.size_bytes or 0 for m in records.values()))
+        _require_streamed(config, name, found.segments)
     opened = ctx.engine.snapshots.open(ctx, table.typed)
     if opened is None:
         raise InvalidInput(f"Snapshots of table '{table}' cannot be queried on this cluster.")
@@ -74,34 +75,26 @@ def reading_as_of(ctx: Context, table: TableName, name: str) -> Iterator[Query]:
     _require_same(table, name, {s: crc or 0 for s, crc in before.items()}, after)
 
 
-def why_unreadable(config: TableConfig) -> str:
-    """Why no snapshot of this table's history can be queried; empty: they can."""
-    if not is_keyed(config):
-        return ""
-    return (
-        f"Table '{config.table}' shows one row of each primary key: rows of earlier snapshots that later ones replaced "
-        "are hidden on its servers, so no earlier snapshot can be queried."
-    )
-
-
-def segments_by_name(seen: Observed, ctx: Context, table: TableName, name: str) -> Snapshot:
-    """The snapshot of a history's number, or of a name of the lineage. NotFound when there is none."""
-    return _found(ctx, table, seen, name)[0]
-
-
-def _contents(ctx: Context, table: TableName, name: str) -> tuple[Snapshot, Mapping[str, int], TableConfig]:
-    seen = observe(ctx, table)
-    return *_found(ctx, table, seen, name), seen.config
-
-
-def _found(ctx: Context, table: TableName, seen: Observed, name: str) -> tuple[Snapshot, Mapping[str, int]]:
-    """(its segments, {segment: CRC} as far as it is known)."""
+def snapshot_by_name(seen: Observed, ctx: Context, table: TableName, name: str) -> tuple[Snapshot, Mapping[str, int]]:
+    """The snapshot of a history's number, or of a name of the lineage, and {segment: CRC} as far as it is known.
+    NotFound when there is none.
+    """
     there: Collection[str] = seen.ideal.maps
-    if not (name.isascii() and name.isdigit() and len(name) < 20) or name in seen.lineage.entries:
+    if not is_of_history(seen, name):
         return find_snapshot(seen.lineage, name, there), {}
     contents = contents_of(snapshot(ctx, table, int(name)))
     present, gone = sorted(s for s in contents if s in there), sorted(s for s in contents if s not in there)
     return Snapshot(name, tuple(present), tuple(gone)), contents
+
+
+def is_of_history(seen: Observed, name: str) -> bool:
+    """Is it a number of the history, not a name of the lineage?"""
+    return name.isascii() and name.isdigit() and len(name) < 20 and name not in seen.lineage.entries
+
+
+def _contents(ctx: Context, table: TableName, name: str) -> tuple[Snapshot, Mapping[str, int], TableConfig]:
+    seen = observe(ctx, table)
+    return *snapshot_by_name(seen, ctx, table, name), seen.config
 
 
 def table_read(ctx: Context, sql: str) -> TableName:
@@ -147,4 +140,15 @@ def _require_small(table: TableName, name: str, size: int) -> None:
             f"Snapshot {name} of table '{table}' has {size:,} bytes, and its files would be fetched for the query: at "
             f"most {_MOST_FETCHED_BYTES:,} are.",
             remedy="A real Pinot answers only from what queries see: go back to the snapshot to query it.",
+        )
+
+
+def _require_streamed(config: TableConfig, name: str, segments: Sequence[str]) -> None:
+    """Of a real Pinot's table of keys."""
+    uploaded = next((s for s in segments if not is_llc_name(s)), None)
+    if uploaded is not None and is_keyed(config):
+        raise InvalidInput(
+            f"Segment '{uploaded}' of snapshot {name} of table '{config.table}' was uploaded: which of its rows count "
+            "for their primary keys is known to Pinot's servers alone.",
+            remedy="Go back to the snapshot to query it.",
         )

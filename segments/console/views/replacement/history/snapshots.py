@@ -19,9 +19,9 @@ from segments.console.presenters import rollback as presenter
 from segments.console.presenters.history.snapshots import bars
 from segments.console.views.tables.tables import head
 from segments.domain.formats.plural import counted
+from segments.domain.tables.keyed_tables import is_keyed
 from segments.domain.tables.table_config import TableConfig
 from segments.services.core.context import Actor
-from segments.services.replacement.history.as_of import why_unreadable
 from segments.services.replacement.history.causes import causes_of
 from segments.services.replacement.history.going_back import ACTION, ReturnPreview, preview_return, return_to
 from segments.services.replacement.history.snapshots import history_of
@@ -40,7 +40,7 @@ def snapshots(request: HttpRequest, typed: str) -> HttpResponse:
     shown = {
         "listing": listing,
         "bars": bars(table, listing.rows, left, causes_of(listing.rows)),
-        "why_unreadable": why_unreadable(TableConfig(name, table.config)),
+        "has_keys": is_keyed(TableConfig(name, table.config)),
     }
     return render(request, "console/table_history.html", {**head(request, table, "history"), **shown})
 
