@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from segments.dataplane.query.arrow.totals import Totals
 from segments.dataplane.query.nulls import null_of
 from segments.datatypes.convert import ARROW
 from segments.datatypes.timecolumn import segment_times
@@ -114,6 +115,7 @@ class MutableSegment:
         self.name = name
         self.schema = schema
         self.config = config
+        self.totals = Totals(grows=True)
         time = config.time_column
         self._time_field = schema.by_name.get(time) if time else None
         self._fields = [f.name for f in stored_fields(schema)]

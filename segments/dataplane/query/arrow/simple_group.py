@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from segments.dataplane.query.arrow import groups
 from segments.dataplane.query.arrow.row_mask import ManyMasks
-from segments.dataplane.query.arrow.totals import Key, Value
+from segments.dataplane.query.arrow.totals import Key, Totals, Value
 from segments.dataplane.query.plan import QueryPlan
 from segments.dataplane.query.scan import SegmentRows, is_masked, scan_table
 
@@ -41,13 +41,14 @@ def simple_group(plan: QueryPlan, segments: Sequence[SegmentRows]) -> pa.Table |
 def _over_segments(
     plan: QueryPlan, segments: Sequence[SegmentRows], keys: Sequence[str], inputs: Sequence[tuple[str, str]]
 ) -> pa.Table:
-    """Of segments that never change, only what is not known yet."""
-    kept = [s for s in segments if s.totals is not None]
+    """Of what is kept of segments, only what is not known yet."""
+    kept, rest = list[SegmentRows](), list[SegmentRows]()
+    for segment in segments:
+        (kept if segment.totals is not None and segment.totals.are_kept(segment.valid) else rest).append(segment)
     if keys or not kept:
         return _over_rows(plan, segments, keys, inputs)
     names = {sql: plan.reads[int(sql[1:])] for _, sql in inputs if sql}
     wanted = list(dict.fromkeys((f, sql) for f, sql in inputs if sql))
-    rest = [s for s in segments if s.totals is None]
     found = [_values(_over_rows(plan, rest, (), wanted), wanted)] if rest else []
     found += [_of_segment(plan, segment, wanted, names) for segment in kept]
     count = pa.array([sum(s.valid_docs for s in segments)], pa.int64())
@@ -66,11 +67,23 @@ def _of_segment(
     assert segment.totals is not None  # the caller chose it
     known = segment.totals.get(list(own.values()), segment.valid)
     found = {key: known[named] for key, named in own.items() if named in known}
-    missing = [key for key in wanted if key not in found]
+    fresh = _block_sums(segment, segment.totals, {k: named for k, named in own.items() if k not in found})
+    missing = [key for key in wanted if key not in found and key not in fresh]
     if missing:
-        fresh = _values(_over_rows(plan, [segment], (), missing), missing)
-        segment.totals.put({own[key]: value for key, value in fresh.items() if key in own}, segment.valid)
-        found |= fresh
+        fresh |= _values(_over_rows(plan, [segment], (), missing), missing)
+    segment.totals.put({own[key]: value for key, value in fresh.items() if key in own}, segment.valid)
+    return found | fresh
+
+
+def _block_sums(segment: SegmentRows, totals: Totals, wanted: Mapping[Key, Key]) -> dict[Key, Value]:
+    """Of a segment whose rows partly count, those sums that need not be computed over all of its rows."""
+    valid, found = segment.valid, dict[Key, Value]()
+    if valid is None or not valid.count:
+        return found
+    for key, (function, name) in wanted.items():
+        total = totals.blocks.total(name, segment.rows.column(name), valid.flags) if function == "sum" else None
+        if total is not None:
+            found[key] = total
     return found
 
 

@@ -2,7 +2,7 @@
 
 A lone ``sum(x)`` reads its column as fast as memory gives it, so that reading which rows count next to it would double
 the time. Most segments of a table stay as they are between two queries, also of an upsert table: their part of the
-answer is known already.
+answer is known already, and of the others most blocks of rows (``block_sums``).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any, Final
 
+from segments.dataplane.query.arrow.block_sums import BlockSums
 from segments.dataplane.query.arrow.row_mask import RowMask
 
 #: Values kept of one segment.
@@ -21,18 +22,31 @@ Value = float | None
 
 
 class Totals:
-    """Of the rows of one segment. Safe between threads: what is computed twice is the same."""
+    """Of the rows of one segment. Safe between threads: what is computed twice is the same.
 
-    def __init__(self) -> None:
+    ``grows``: rows may come, so nothing is kept but sums under a mask, by blocks.
+    """
+
+    def __init__(self, *, grows: bool = False) -> None:
+        self._grows = grows
         self._known: dict[Key, tuple[Any, Value]] = {}
+        self.blocks = BlockSums()
+
+    def are_kept(self, valid: RowMask | None) -> bool:
+        """Is there anything to keep of a query over these rows?"""
+        return not self._grows or valid is not None
 
     def get(self, wanted: Sequence[Key], valid: RowMask | None) -> dict[Key, Value]:
         """Those that are known of the rows that count now."""
+        if self._grows:
+            return {}
         found = {key: self._known.get(key) for key in wanted}
         return {key: kept[1] for key, kept in found.items() if kept is not None and _is_of(kept, valid)}
 
     def put(self, values: dict[Key, Value], valid: RowMask | None) -> None:
         """Keep them; the mask itself is not kept alive by that."""
+        if self._grows:
+            return
         if len(self._known) + len(values) > _MOST:
             self._known.clear()
         mark = None if valid is None else weakref.ref(valid)

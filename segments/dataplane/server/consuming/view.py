@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from segments.dataplane.query.arrow.totals import Totals
 from segments.dataplane.query.nulls import null_of
 from segments.dataplane.realtime.mutable_segment import Snapshot
 from segments.segmentfile.columns.transform import uses_null_vector
@@ -15,14 +16,14 @@ from segments.segmentfile.columns.transform import uses_null_vector
 
 class View:
     """Immutable; queries that hold it see the same rows whatever happens to the segment. ``limit``: only the first rows
-    count.
+    count. ``totals``: what is kept of the segment between queries.
     """
 
     is_growing = True
-    totals = None
 
-    def __init__(self, name: str, snapshot: Snapshot, limit: int | None = None) -> None:
+    def __init__(self, name: str, snapshot: Snapshot, limit: int | None = None, totals: Totals | None = None) -> None:
         self.name = name
+        self.totals = totals
         self._snapshot = snapshot
         self._limit = limit
         self.num_docs = snapshot.num_docs if limit is None else min(limit, snapshot.num_docs)

@@ -94,7 +94,7 @@ class Worker:
         intake = self.intake
         if intake is None or self._is_hidden:
             return None
-        return View(self.segment, intake.segment.snapshot(), self._limit)
+        return View(self.segment, intake.segment.snapshot(), self._limit, intake.segment.totals)
 
     @property
     def problem(self) -> str:
