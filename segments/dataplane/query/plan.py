@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
 
 from sqlglot import exp
 
 from segments.dataplane import query_bounds
 from segments.dataplane.query.aggregate import Part, aggregation, is_aggregation
+from segments.dataplane.query.known_plans import KnownPlans, Planned
 from segments.dataplane.query.nulls import null_of
 from segments.dataplane.query.sql.compiler import VIRTUAL, Columns, Compiler, check_parts
 from segments.dataplane.query.sql.parse import Statement, parse_select
@@ -23,6 +24,7 @@ from segments.expressions.query_errors import SQL_PARSING, QueryRejected
 from segments.names import shown
 
 DEFAULT_LIMIT = 10
+_known: Final = KnownPlans()
 #: A column of the merged groups for the path without DuckDB: ("key", i), ("part", i, default when empty) or ("avg",
 #: sum, count).
 Simple = tuple[Any, ...]
@@ -104,10 +106,16 @@ def plan_query(
     """
     statement = parse_select(sql)
     merged = {**statement.options, **(options or {})}
+    planned = Planned(sql, time_filter, rows, query_bounds.current().rows)
+    if (known := _known.get(planned, schema)) is not None:
+        return replace(known, options=merged)
     try:
-        return _Planner(statement, schema, _now_ms(merged.get("now", "")), merged).plan(time_filter, rows)
+        planner = _Planner(statement, schema, _now_ms(merged.get("now", "")), merged)
+        plan = planner.plan(time_filter, rows)
     except RecursionError as error:
         raise QueryRejected("The query is nested too deeply.", error_code=SQL_PARSING) from error
+    _known.put(planned, schema, plan, planner.row.size.characters)
+    return plan
 
 
 class PostCompiler(Compiler):

@@ -30,6 +30,11 @@ class PlanSize:
         self._expressions = 0
         self._characters = 0
 
+    @property
+    def characters(self) -> int:
+        """Those of the DuckDB text and of the names that were made so far."""
+        return self._characters
+
     def add(self, made: Expr) -> Expr:
         """Count an expression and return it. Raises QueryRejected when there is too much."""
         characters = len(made.sql) + len(made.name)
