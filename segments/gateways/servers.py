@@ -1,8 +1,8 @@
 """HTTP to the embedded servers: queries, sizes and checksums, over connections that stay open.
 
-``http.client`` rather than a bigger library: a query is one small request per server, and what a library adds per
-request is most of what it costs. A server that stays silent is asked on a second connection whether it is alive, so
-that a frozen process does not hold a query for its whole time (rule `another-replica-at-once`).
+``http.client`` opens them, ``server_exchange`` uses them: a query is one small request per server, and what a library
+adds per request is most of what it costs. A server that stays silent is asked on a second connection whether it is
+alive, so that a frozen process does not hold a query for its whole time (rule `another-replica-at-once`).
 """
 
 from __future__ import annotations
@@ -19,18 +19,22 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 from urllib.parse import quote, urlsplit
 
+import msgspec
+
 from segments import traces
 from segments.domain.access.cluster_signature import ANSWER_HEADER, digest_of
 from segments.domain.segments import column_profile
 from segments.domain.segments.column_profile import ColumnProfile
 from segments.errors import NotAuthenticated, NotFound, PinotAdminError, Rejected, Unavailable
 from segments.gateways.answer_budget import AnswerBudget
+from segments.gateways.server_exchange import receive, send
 from segments.gateways.signed_calls import CallSigner, SentCall, check_answer
 from segments.request_ids import HEADER, current_request
 
 #: Faults of one connection; the server may be fine.
 _BROKEN: Final = (http.client.RemoteDisconnected, http.client.BadStatusLine, ConnectionError, BrokenPipeError)
-_CONTENT_TYPE: Final = {"Content-Type": "application/json"}
+_CONTENT_TYPE: Final = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+_ANSWER: Final = ANSWER_HEADER.lower()
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,7 @@ class _Asked:
     url: str
     method: str
     path: str
-    body: bytes | None
+    body: bytes
     call: SentCall
 
 
@@ -142,7 +146,7 @@ class HttpServers:
         """POST /query."""
         try:
             status, body = self._call(
-                url, "POST", "/query", json.dumps(request).encode(), timeout_s, is_patient=is_patient, room=room
+                url, "POST", "/query", msgspec.json.encode(request), timeout_s, is_patient=is_patient, room=room
             )
         except NotAuthenticated as error:  # perhaps it is only this server that has another secret, or is none of ours
             raise Unavailable(str(error), is_dead=True) from error
@@ -205,7 +209,7 @@ class HttpServers:
 
     def ask(self, url: str, method: str, path: str, timeout_s: float) -> Any:
         """One request to an admin endpoint, without a body."""
-        status, body = self._call(url, method, path, None, timeout_s)
+        status, body = self._call(url, method, path, b"", timeout_s)
         _raise_for(url, status, body)
         return _document(url, body)
 
@@ -217,7 +221,7 @@ class HttpServers:
             connection.close()
 
     def _get(self, url: str, path: str, timeout_s: float = 10.0) -> dict[str, Any]:
-        status, body = self._call(url, "GET", path, None, timeout_s)
+        status, body = self._call(url, "GET", path, b"", timeout_s)
         _raise_for(url, status, body)
         return _document(url, body)
 
@@ -226,7 +230,7 @@ class HttpServers:
         url: str,
         method: str,
         path: str,
-        body: bytes | None,
+        body: bytes,
         timeout_s: float,
         *,
         is_patient: bool = False,
@@ -241,7 +245,7 @@ class HttpServers:
             connection, is_reused = self._take(url)
             try:
                 # Signed for each attempt: a server takes a request once.
-                asked = _Asked(url, method, path, body, self._signer.sign(method, url, path, digest_of(body or b"")))
+                asked = _Asked(url, method, path, body, self._signer.sign(method, url, path, digest_of(body)))
                 status, content, signature = self._exchange(connection, asked, deadline, is_patient, room)
             except PinotAdminError:
                 connection.close()
@@ -272,17 +276,15 @@ class HttpServers:
             connection.connect()
         connection.sock.settimeout(max(0.05, deadline - time.monotonic()))
         heads = {"Authorization": asked.call.header, HEADER: current_request(), **traces.sent(), **_CONTENT_TYPE}
-        connection.request(asked.method, asked.path, asked.body, heads)
+        send(connection.sock, asked.url, asked.method, asked.path, heads, asked.body)
         self._await_reply(connection.sock, asked.url, deadline, is_patient)
-        connection.sock.settimeout(max(0.05, deadline - time.monotonic()))
-        response = connection.getresponse()
-        content = room.read(response)
-        if response.will_close:
-            connection.close()
-        else:
+        answer = receive(connection.sock, room, deadline)
+        if answer.stays_open:
             with self._lock:
                 self._idle[asked.url].append(connection)
-        return response.status, content, response.headers.get(ANSWER_HEADER)
+        else:
+            connection.close()
+        return answer.status, answer.content, answer.headers.get(_ANSWER)
 
     def _await_reply(self, sock: socket.socket, url: str, deadline: float, patient: bool) -> None:
         while not _is_readable(sock, min(self._silence_s, max(0.0, deadline - time.monotonic()))):

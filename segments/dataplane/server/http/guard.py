@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from segments import traces
@@ -94,7 +94,7 @@ def guarded(
         except PinotAdminError as error:
             response = _refusal(request, error)
         except Exception:
-            log.exception("%s failed", request.url.path)
+            log.exception("%s failed", request.scope["path"])
             response = JSONResponse({"message": "The server failed; its log says why.", "status": 500}, 500)
         return await _signed(caller, response)
 
@@ -107,7 +107,7 @@ async def _admit(route: ServerRoute, request: Request, authorization: Authorizat
         request.headers.get("authorization", ""),
         request.client.host if request.client else "",
         request.method,
-        request.url.path,
+        request.scope["path"],
     )
     admit = partial(authorization.admit, route, asked, _target(request), _table_of(request.path_params))
     if not authorization.needs_thread(route, asked):
@@ -118,9 +118,10 @@ async def _admit(route: ServerRoute, request: Request, authorization: Authorizat
 def _check_origin(request: Request) -> None:
     """Forbidden for what a page of another origin makes a browser send with credentials that it remembers."""
     given = request.headers
+    if given.get("authorization", "")[:6].lower() != "basic ":
+        return
     own = f"{request.url.scheme}://{given.get('host', '')}"
-    is_basic = given.get("authorization", "")[:6].lower() == "basic "
-    if is_basic and is_foreign(given.get("sec-fetch-site", ""), given.get("origin", ""), own):
+    if is_foreign(given.get("sec-fetch-site", ""), given.get("origin", ""), own):
         raise Forbidden(
             "A page of another site started this request.", remedy="Ask without a browser, or send an API token."
         )
@@ -148,19 +149,21 @@ async def _read(request: Request, most: int) -> bytes:
     if length.isdecimal() and int(length) > most:
         raise _too_large(most)
     pieces: list[bytes] = []
-    size, source = 0, request.stream()
-    while True:
+    size, more = 0, True
+    while more:
         try:
             async with asyncio.timeout(_IDLE_S):
-                piece = await anext(source, None)
+                message = await request.receive()
         except TimeoutError as error:
             raise _TooSlow("The body came in too slowly.", remedy="Send it again over a quicker connection.") from error
-        if piece is None:
-            return b"".join(pieces)
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        piece, more = message.get("body", b""), message.get("more_body", False)
         size += len(piece)
         if size > most:
             raise _too_large(most)
         pieces.append(piece)
+    return b"".join(pieces)
 
 
 async def _digest(body: bytes) -> str:
