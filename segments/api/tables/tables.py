@@ -12,6 +12,7 @@ from segments import wiring
 from segments.api.base import ApiView, bool_param, json_body, need_text, status, text_field, text_param
 from segments.domain.formats.bounded_json import parse_json
 from segments.domain.realtime.first_starts import parse_watermarks
+from segments.domain.realtime.realtime_table import pauseless_risks
 from segments.domain.tables import keyed_settings
 from segments.domain.tables.secret_masks import mask
 from segments.domain.tables.table_config import TableConfig
@@ -183,7 +184,7 @@ class TableMetadata(ApiView):
 
 def _answer(ctx: Context, config: TableConfig, **more: Any) -> dict[str, Any]:
     """Pinot's answer to a config; with ``warnings``, which are ours, where its tasks or keys give reason for them."""
-    found = task_check.warnings(ctx, config)
+    found = [*task_check.warnings(ctx, config), *pauseless_risks(config)]
     if ctx.engine.offers.own_processes:
         found += [
             {"key": key, "problem": f"'{key}' has no effect: {why}.", "remedy": "Leave it out.", "isWrong": False}

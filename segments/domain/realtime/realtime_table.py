@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from segments.domain.realtime.llc_name import check_llc_table
 from segments.domain.realtime.repair.recovery_mode import check_mode
@@ -10,6 +10,7 @@ from segments.domain.realtime.streams.stream_config import StreamConfig, stream_
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
 
+_PAUSELESS: Final = "ingestionConfig.streamIngestionConfig.pauselessConsumptionEnabled"
 _AUTO_RESET: Final = "realtime.segment.offsetAutoReset.enable"
 
 
@@ -43,9 +44,22 @@ def check_skips_nothing(config: TableConfig) -> None:
         )
 
 
+def pauseless_risks(config: TableConfig) -> list[dict[str, Any]]:
+    """What a pauseless table of one replica risks, as an entry of ``warnings``; nothing for others."""
+    if not config.is_pauseless or config.replication > 1:
+        return []
+    problem = (
+        "With one replica, rows of a segment whose file is not in the deep store yet are on one server only: when it "
+        "is lost, they have to be read from the stream again."
+    )
+    remedy = "Set segmentsConfig.replication to 2 or more and segmentsConfig.peerSegmentDownloadScheme to http."
+    return [{"key": _PAUSELESS, "problem": problem, "remedy": remedy, "isWrong": False}]
+
+
 def _check_pauseless(config: TableConfig, streams: tuple[StreamConfig, ...]) -> None:
     """What Pinot asks of a pauseless table: replicas that fall behind must find the file before it is in the deep
-    store, so servers have to serve it to one another.
+    store, so servers have to serve it to one another. With one replica there is nobody to fetch it from, and a scheme
+    is refused (``check_peer_scheme``): so both go together, in Pinot, too.
     """
     if not config.is_pauseless:
         return
