@@ -48,6 +48,9 @@ WEB_PROCESSES = given.value("PINOTADMIN_WEB_PROCESSES", "1", "web processes behi
 SILENCE_S = given.value(
     "PINOTADMIN_SILENCE_S", "15", "seconds of silence after which `up` restarts a process", as_seconds
 )
+ZOOKEEPER_HEAP_BYTES = given.value(
+    "PINOTADMIN_ZOOKEEPER_HEAP", "2G", "most memory of the embedded ZooKeeper for all znodes", as_bytes
+)
 LOG_LEVEL = given.text("PINOTADMIN_LOG_LEVEL", "INFO", "from which level on processes write log lines")
 LOG_FORMAT = given.value("PINOTADMIN_LOG_FORMAT", "plain", "plain, or json: an object a line", one_of("plain", "json"))
 

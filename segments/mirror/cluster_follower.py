@@ -58,7 +58,7 @@ _PIECE: Final = 2_000
 
 class ClusterFollower:
     """The mirror of one cluster. ``run`` blocks until ``stop``; ``on_synced`` is called after the first full sync,
-    ``report`` after every try, with what is wrong or an empty text.
+    ``on_table`` after each table of it, ``report`` after every try, with what is wrong or an empty text.
     """
 
     def __init__(
@@ -67,8 +67,10 @@ class ClusterFollower:
         cluster: Cluster,
         on_synced: Callable[[], None] = lambda: None,
         report: Callable[[str], None] = lambda error: None,
+        on_table: Callable[[], None] = lambda: None,
     ) -> None:
         self._store, self._cluster, self._on_synced, self._report = store, cluster, on_synced, report
+        self._on_table = on_table
         self._is_pinot = cluster.is_pinot
         self._is_costly = bool(getattr(store, "is_costly", False))
         self._prefixes = (*_PREFIXES, paths.ENTRY_NOTES) if self._is_pinot else _PREFIXES
@@ -133,6 +135,7 @@ class ClusterFollower:
         """Check every table, now."""
         for name in self._list_tables():
             self._sync_table(name, None)
+            self._on_table()
 
     def _list_tables(self) -> list[str]:
         """Tables that there are; what is known of others is forgotten."""

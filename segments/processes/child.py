@@ -165,8 +165,11 @@ class Child:
             if not self.spec.once:
                 self._become(State.READY)
             return
+        alive, heard = self.spec.alive, life.born
         while not await probe():
-            if time.monotonic() - life.born > self.spec.start_limit:
+            if alive is not None and await alive():  # it has much to read
+                heard = time.monotonic()
+            if time.monotonic() - heard > self.spec.start_limit:
                 self._say("up", f"{self.spec.name} was not ready within {self.spec.start_limit:.0f} s; ending it")
                 life.kill()
                 return

@@ -15,11 +15,12 @@ from segments.names import instance_name
 from segments.processes.child import ChildSpec, Timing
 from segments.processes.child_run import Command
 from segments.processes.endpoints import Endpoints, ServerEndpoint
+from segments.processes.heartbeat_file import READING
 from segments.processes.machine.credentials import Credentials
 from segments.processes.machine.java import Java, spark_java_home
 from segments.processes.machine.ports import Ports
 from segments.processes.machine.valkey import redis_command
-from segments.processes.machine.zookeeper import zookeeper_command
+from segments.processes.machine.zookeeper import HEAP_BYTES, zookeeper_command
 from segments.processes.probes import beat_probe, closing_probe, http_probe, redis_probe, zookeeper_probe
 from segments.processes.roles.commands import PROJECT, beat_command, web_command, worker_command
 from segments.secret_texts import mask_address
@@ -50,6 +51,7 @@ class Options:
     storage: Mapping[str, str] = field(default_factory=dict)
     trusted_proxies: Sequence[str] = ()
     silence_s: float = Timing.silence
+    zookeeper_heap_bytes: int = HEAP_BYTES
     #: A backup to restore before anything else runs, and the servers in it, which those of ours become.
     restore: Path | None = None
     restored_servers: tuple[str, ...] = ()
@@ -159,7 +161,9 @@ class Planner:
         parts = []
         if "ZOOKEEPER_URL" not in self._given:
             port, login = self._ports.zookeeper, self._credentials.zookeeper_login
-            command = zookeeper_command(self._data_dir / "zookeeper", port, self._java.executable, login)
+            command = zookeeper_command(
+                self._data_dir / "zookeeper", port, self._java.executable, login, self._options.zookeeper_heap_bytes
+            )
             probe = closing_probe(
                 zookeeper_probe(port), lambda: close_server(f"127.0.0.1:{port}", self._cluster, login)
             )
@@ -211,7 +215,11 @@ class Planner:
 
     def _mirror(self) -> ChildSpec:
         after = _PARTS
-        return self._touching("mirror", "-m", "pinotadmin", "run_mirror", after=after, environment=self._counting())
+        # It is ready when it has read everything once, which takes minutes with many segments.
+        reading = beat_probe(self._data_dir / "run" / READING, oldest_s=60.0)
+        return self._touching(
+            "mirror", "-m", "pinotadmin", "run_mirror", after=after, alive=reading, environment=self._counting()
+        )
 
     def _counting(self) -> dict[str, str]:
         """Web, mirror and workers add up what they count; every one of them can show it."""

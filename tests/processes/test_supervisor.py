@@ -126,6 +126,25 @@ def test_a_machine_that_stood_still_for_an_hour_has_its_children_asked_again(mon
     assert len(asked) == 3 + 3
 
 
+def test_what_gets_on_while_it_starts_is_not_ended_however_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = itertools.count(step=50.0)
+    monkeypatch.setattr("segments.processes.child.time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    gets_on, ended = iter([True] * 10 + [False] * 10), []
+
+    async def never() -> bool:
+        return False
+
+    async def reading() -> bool:
+        return next(gets_on)
+
+    life = SimpleNamespace(pid=1, born=0.0, kill=lambda: ended.append(sum(1 for _ in gets_on)))
+    timing = Timing(probe_every=0.0)
+    spec = ChildSpec("mirror", Command((), {}, Path()), probe=never, alive=reading, timing=timing)
+    child = Child(spec, "token", cast(Guardian, None), lambda *_: None, lambda: None)
+    asyncio.run(child._watch(cast(Life, life)))
+    assert ended == [10 - 2]  # two minutes after it stopped getting on
+
+
 def test_the_wall_clock_may_jump_under_a_beating_process(tmp_path: Path) -> None:
     now, file = [0.0], tmp_path / "beat"
     probe = beat_probe(file, 10.0, lambda: now[0])

@@ -18,6 +18,7 @@ from segments.mirror.cluster_follower import ClusterFollower
 from segments.mirror.cluster_mirrors import ClusterMirrors
 from segments.mirror.ingestion.record_source import sessions_followed
 from segments.models import Cluster
+from segments.processes.heartbeat_file import show_progress
 from segments.store.records.elected import Elected, elected_here
 
 log = logging.getLogger(__name__)
@@ -65,7 +66,12 @@ def _is_turn(role: Elected, stopped: threading.Event) -> bool:
 
 def _follow(cluster: Cluster, role: Elected, stopped: threading.Event) -> None:
     """Until stopped, or until another mirror has the role: this one was out of reach for longer than a session."""
-    follower = ClusterFollower(wiring.store(), cluster, on_synced=lambda: mark_ready("mirror"))
+    follower = ClusterFollower(
+        wiring.store(),
+        cluster,
+        on_synced=lambda: mark_ready("mirror"),
+        on_table=lambda: show_progress(settings.DATA_DIR),
+    )
     mirrors, done = ClusterMirrors(), threading.Event()
 
     def watch() -> None:

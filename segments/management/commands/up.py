@@ -154,6 +154,7 @@ class Command(BaseCommand):
             chosen = Options(
                 options["data_dir"].absolute(), host, roots, demo=options["demo"], storage=checked,
                 trusted_proxies=settings.TRUSTED_PROXIES, silence_s=settings.SILENCE_S,
+                zookeeper_heap_bytes=settings.ZOOKEEPER_HEAP_BYTES,
                 **_restored(options["restore"], options["servers"]),
             )  # fmt: skip
             port = _given_port(options["port"])

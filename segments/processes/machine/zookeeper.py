@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Final
 
 from segments.errors import Unavailable
 from segments.processes.machine.private_file import write_private
@@ -25,15 +26,19 @@ _JARS = (
     "commons-io-*.jar",
     "commons-lang-*.jar",
 )
+#: It keeps all znodes in memory: a million segments take more than half of it (bench.scale.million).
+HEAP_BYTES: Final = 2 << 30
 #: Milliseconds; sessions may be 2 to 40 seconds long and expire within one tick.
 TICK_MS = 1000
 #: Pinot's own limit: ideal states of large tables do not fit into ZooKeeper's default of 1 MB.
 _LARGEST_ZNODE = 4_000_000
 
 
-def zookeeper_command(data_dir: Path, port: int, java: Path, login: ZooKeeperLogin | None = None) -> list[str]:
+def zookeeper_command(
+    data_dir: Path, port: int, java: Path, login: ZooKeeperLogin | None = None, heap_bytes: int = HEAP_BYTES
+) -> list[str]:
     """Write ``data_dir/zoo.cfg`` (mode 0600) and return the command of a server on loopback, on which ``login`` may do
-    everything.
+    everything. ``heap_bytes``: of memory for all znodes and their reading and writing; it ends when that is not enough.
 
     Raises Unavailable when PySpark's jars are not there.
     """
@@ -43,7 +48,8 @@ def zookeeper_command(data_dir: Path, port: int, java: Path, login: ZooKeeperLog
     write_private(config, text.encode("ascii", "backslashreplace").decode("ascii"))
     return [
         str(java),
-        "-Xmx256m",
+        "-Xms64m",  # Java would begin with a 64th of the machine's memory
+        f"-Xmx{heap_bytes >> 20}m",
         "-XX:+UseSerialGC",
         "-XX:TieredStopAtLevel=1",
         "-XX:+ExitOnOutOfMemoryError",
