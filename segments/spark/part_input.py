@@ -96,8 +96,9 @@ class PartInput:
                 continue
             first = next((b for b in self.bad if b.file == piece.path[:MOST_PATH]), None)
             verb = "row does" if total == 1 else "rows do"
+            may_be = f"a share of {most:g}" if most else "none"
             raise InvalidInput(
-                f"Input file '{piece.path}': {bad:,} of {total:,} {verb} not fit; {most:g} of them may be bad."
+                f"Input file '{piece.path}': {bad:,} of {total:,} {verb} not fit; {may_be} may be bad."
                 + (f" First: {first}" if first else ""),
                 remedy="Correct the file, or allow a larger share of bad rows.",
                 file=piece.path,

@@ -123,7 +123,7 @@ def test_rows_follow_a_session_from_its_listing_to_its_end(sessions: Sessions) -
     [run] = IngestionAttempt.objects.values_list("number", "files_ok", "files_failed")
     assert run == (1, 1, 1)
     log = IngestionAttempt.objects.get().log
-    assert "/data/in/b: failed, line 7: 'x' is not an INT." in log
+    assert "/data/in/b: failed: Line 7: 'x' is not an INT." in log
     assert "/data/in/a: built, 5 rows" in log
     sessions.put(session(state=SessionState.DONE, end_ms=BEGAN + 9_000), [file("a", FileState.DONE)])
     wait_until(lambda: Row.objects.filter(state="DONE").exists() and states() == {"a": "DONE"})

@@ -6,6 +6,7 @@ stands in a znode, the files in a manifest next to the staged segments.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -194,7 +195,16 @@ def failure(files: Sequence[FileRecord]) -> str:
     if first is None:
         return ""
     counts = count(files)
-    return f"{counts.failed} of {counts.total} files failed, first '{first.uri}': {first.error}"
+    why = error_of_file(first.error, first.uri, first.line)
+    return f"{counts.failed} of {counts.total} files failed, first '{first.uri}': {why}"
+
+
+def error_of_file(error: str, uri: str, line: int | None) -> str:
+    """An error for a place where the file is named already: without its name, and with the line at fault, once."""
+    named = f"Input file '{uri}'"
+    text = error.replace(f"{named}: ", "").replace(f"{named} line", "line").replace(named, "It")
+    has_line = line is None or re.search(rf"\bline {line}\b", text) is not None
+    return text[:1].upper() + text[1:] if has_line else f"Line {line:,}: {text}"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from segments.domain.formats.plural import counted
+from segments.domain.ingestion.session import error_of_file
 
 #: Characters that are kept of a run's log: its last ones.
 LONGEST: Final = 32_000
@@ -55,5 +56,4 @@ def _file_line(uri: str, file: tuple[Any, ...]) -> str:
     _, _, state, _, rows, _, _, error, line = file
     if state == "BUILT":
         return f"{uri}: built, {counted(rows or 0, 'row')}"
-    where = f", line {line}" if line is not None else ""
-    return f"{uri}: {_WORDS[state]}{where}{f': {error}' if error else ''}"
+    return f"{uri}: {_WORDS[state]}{f': {error_of_file(error, uri, line)}' if error else ''}"

@@ -26,6 +26,8 @@ from segments.spark.reading.text import Text
 _HEAD: Final = 1 << 16
 #: A file of several pieces has a multiple of so many: two or four cores end together.
 _TURNS: Final = 4
+#: Pieces that are enough for many cores. Of a file that has fewer they are smaller, which costs less a byte, too.
+_ENOUGH: Final = 32
 #: Of files with at least so many pieces the last ones are halved.
 _HALVED_FROM: Final = 12
 #: Plain values: they travel to the executors and back.
@@ -144,9 +146,11 @@ def pieces_of(file: InputFile, answer: Mapping[str, Any]) -> list[Piece]:
 
 
 def places(size: int, target: int) -> list[int]:
-    """Offsets near which a file is cut: into equal pieces of about ``target`` bytes, at most an eighth more. Of many
-    the last are halves: they are built last, and the core that ends last ends sooner.
+    """Offsets near which a file is cut: into equal pieces of about ``target`` bytes, at most an eighth more, or of down
+    to half as many where these would be too few for many cores. Of many the last are halves: they are built last, and
+    the core that ends last ends sooner.
     """
+    target = min(target, max(target // 2, size // _ENOUGH))
     count = max(-(-size * 8 // (target * 9)), 1)
     if count > 2:
         count += -count % _TURNS

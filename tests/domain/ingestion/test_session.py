@@ -16,6 +16,8 @@ from segments.domain.ingestion.session import (
     Run,
     SessionState,
     count,
+    error_of_file,
+    failure,
     file_from_json,
     from_record,
     run_from_text,
@@ -91,3 +93,24 @@ def test_one_mark_that_both_have_proves_that_bytes_are_the_same(
 def test_marks_of_a_file_stand_in_the_manifest() -> None:
     file = FileRecord("/in/a", Fingerprint(1, 5, "e", "c"))
     assert file_from_json(file.to_json()).fingerprint.marks == {"etag": "e", "checksum": "c"}
+
+
+@pytest.mark.parametrize(
+    ("error", "line", "shown"),
+    [
+        ("Input file '/in/a': 3 rows do not fit. First: Input file '/in/a' line 6: bad.", 6,
+         "3 rows do not fit. First: line 6: bad."),
+        ("Input file '/in/a' line 6: bad.", 6, "Line 6: bad."),
+        ("'x' is no INT, see line 61.", 6, "Line 6: 'x' is no INT, see line 61."),
+        ("bad.", 1204, "Line 1,204: bad."),
+        ("Input file '/in/a' is gone.", None, "It is gone."),
+        ("", None, ""),
+    ],
+)  # fmt: skip
+def test_an_error_of_a_file_names_its_line_once_and_not_the_file(error: str, line: int | None, shown: str) -> None:
+    assert error_of_file(error, "/in/a", line) == shown
+
+
+def test_a_session_names_the_first_file_that_failed_once() -> None:
+    files = [FileRecord("/in/a", Fingerprint(1, 5), FileState.FAILED, error="Input file '/in/a' line 6: bad.", line=6)]
+    assert failure(files) == "1 of 1 files failed, first '/in/a': Line 6: bad."

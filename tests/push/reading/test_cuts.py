@@ -172,4 +172,12 @@ def test_pieces_are_even_and_of_many_the_last_are_halves(size: int) -> None:
     sizes = [b - a for a, b in pairwise([0, *near, size])]
     assert max(sizes) <= 113 or size < 226
     is_halved = len(sizes) >= 12 and sizes[-3] <= -(-sizes[0] // 2)
-    assert is_halved == (size > 900)
+    assert is_halved == (size > 450)
+
+
+@pytest.mark.parametrize(
+    ("size", "largest"), [(201, 51), (1600, 50), (2400, 75), (3200, 100), (3300, 100), (100_000, 100)]
+)
+def test_a_file_of_fewer_than_32_pieces_has_smaller_ones_but_not_less_than_half(size: int, largest: int) -> None:
+    sizes = [b - a for a, b in pairwise([0, *places(size, 100), size])]
+    assert largest * 8 // 9 - 1 <= sizes[0] <= largest * 8 // 7

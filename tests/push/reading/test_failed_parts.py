@@ -60,7 +60,7 @@ def test_a_bad_file_of_a_packed_part_is_named_with_its_line(tmp_path: Path) -> N
     found = outcome(job_for(tmp_path, file_error_rate=0.0), packed(good, bad, csv_file(tmp_path, "c.csv", "Rom,4")))
     assert isinstance(found, Failed)
     assert (found.file, found.line, found.is_changed) == (bad.path, 3, False)
-    assert f"'{bad.path}': 1 of 2 rows do not fit; 0 of them may be bad. First: Input file" in found.error
+    assert f"'{bad.path}': 1 of 2 rows do not fit; none may be bad. First: Input file" in found.error
     assert report_from_json(found.report).bad_rows == 1
 
 

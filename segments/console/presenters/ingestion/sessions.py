@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from segments.console.presenters.badges import Mark, mark
+from segments.domain.ingestion.session import error_of_file
 from segments.models import IngestionAttempt, IngestionFile, IngestionSession
 
 _State = IngestionSession.State
@@ -52,7 +53,9 @@ class SessionView:
 
 @dataclass(frozen=True)
 class FileLine:
-    """One file of a session. ``name`` is its address below the session's folder; ``error`` does not repeat it."""
+    """One file of a session. ``name`` is its address below the session's folder; ``error`` does not repeat
+    it, and says in which line.
+    """
 
     file: IngestionFile
     mark: Mark
@@ -62,8 +65,7 @@ class FileLine:
 
 def file_line(file: IngestionFile, folder: str) -> FileLine:
     """How the page shows a file of a session that reads ``folder``."""
-    named = f"Input file '{file.uri}'"
-    error = file.error.replace(f"{named}: ", "").replace(f"{named} line", "line").replace(named, "It")
+    error = error_of_file(file.error, file.uri, file.line)
     below = folder.rstrip("/") + "/"
     return FileLine(file, file_mark(file.state), file.uri.removeprefix(below) if folder else file.uri, error)
 
