@@ -101,11 +101,12 @@ def test_of_a_table_of_keys_the_rows_of_a_snapshot_count_that_counted_then(
         {"tableName": "r", "tableType": "REALTIME", "upsertConfig": {"mode": "FULL", "comparisonColumns": ["ts"]}}
     )
     monkeypatch.setattr(snapshots, "read_table_config", lambda *_: config)
-    reader, parts = PinotSnapshots(pushing.pinot.ctx, "r_REALTIME"), {}
+    parts = {}
     for order, versions in enumerate(([1, 5], [2, 3], [9, 9])):
         rows = pa.table({"id": ["a", "b"], "ts": versions})
         name = f"r__0__{order}__20260801T1000Z"
         parts[name] = SimpleNamespace(name=name, num_docs=2, table_of=rows.select)
-    monkeypatch.setattr(reader, "_hold", lambda record: parts[record.name])
-    masks = reader._masks(list(parts.values())[:2], keyed_schema())  # type: ignore[arg-type]  # records have names
+    with PinotSnapshots(pushing.pinot.ctx, "r_REALTIME") as reader:
+        monkeypatch.setattr(reader, "_hold", lambda record: parts[record.name])
+        masks = reader._masks(list(parts.values())[:2], keyed_schema())  # type: ignore[arg-type]  # records have names
     assert [mask.flags.tolist() for mask in masks.values() if mask] == [[False, True], [True, False]]
