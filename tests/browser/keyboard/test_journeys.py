@@ -5,42 +5,18 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.keyboard.pressing import FOCUSED, open_page, tab_to
 from tests.browser.test_history import three_pushes as three_pushes
 from tests.services.realtime_world import RealtimeWorld
 from tests.services.world import World
 
 pytestmark = pytest.mark.browser
 
-#: What a screen reader would say of the focused element: its label, or its text.
-_FOCUSED = """() => {
-  const it = document.activeElement;
-  const text = it.labels?.[0]?.textContent || it.getAttribute("aria-label") || it.textContent || "";
-  return text.replace(/\\s+/g, " ").trim();
-}"""
-_MOST_TABS = 80
-
-
-def tab_to(page: Page, text: str, *, within: str = "") -> None:
-    """Tab until the element of this text (in the element of this selector) has the focus."""
-    for _ in range(_MOST_TABS):
-        page.keyboard.press("Tab")
-        is_there = not within or page.evaluate("(s) => !!document.activeElement.closest(s)", within)
-        if is_there and page.evaluate(_FOCUSED).startswith(text):
-            return
-    raise AssertionError(f"'{text}' is not reached by {_MOST_TABS} tabs")
-
-
-def open_page(page: Page, heading: str) -> None:
-    """Enter on what has the focus; returns when the page with this heading has its scripts."""
-    page.keyboard.press("Enter")
-    page.get_by_role("heading", name=heading, exact=True).first.wait_for()
-    page.wait_for_load_state("load")
-
 
 @pytest.mark.usefixtures("three_pushes")
 def test_three_steps_back_and_undone(page: Page, world: World) -> None:
     page.keyboard.press("j")
-    while not page.evaluate(_FOCUSED).startswith("t_OFFLINE"):
+    while not page.evaluate(FOCUSED).startswith("t_OFFLINE"):
         page.keyboard.press("j")
     open_page(page, "t_OFFLINE")
     tab_to(page, "History")
