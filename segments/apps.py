@@ -13,6 +13,7 @@ class SegmentsConfig(AppConfig):
     """The one app of this project."""
 
     name = "segments"
+    verbose_name = "Tables and pushes"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

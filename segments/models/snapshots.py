@@ -15,7 +15,7 @@ class Snapshot(models.Model):
     number = models.PositiveIntegerField(help_text="1 is the oldest of its table")
     at = models.DateTimeField()
     kind = models.CharField(
-        max_length=16, help_text="first, switch, rollback, undo, return, upload, delete or change: what made it"
+        max_length=16, help_text="first, switch, rollback, undo, return, upload, delete, change or commit: what made it"
     )
     entries = models.JSONField(default=list, help_text="Lineage entries that switched, latest first")
     switches = models.PositiveIntegerField(

@@ -5,12 +5,17 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
 from django.core.management import CommandError, call_command
 
-from segments.management.commands.push import _Remote
+from segments import wiring
+from segments.management.commands.push import _Remote, _start_here
+from segments.request_ids import current_request
+from segments.services.jobs import queue
+from segments.services.push import pushes
 
 ENDPOINTS = {"controller": "http://127.0.0.1:1", "authorization": "Basic x"}
 
@@ -80,3 +85,16 @@ def test_a_reason_to_pass_over_checks_is_sent_and_a_blocked_push_ends_the_comman
             stdout=io.StringIO(),
         )
     assert sent == [{"spec": "jobType: x", "reason": "", "overrideChecks": "known", "overwrite": False}]
+
+
+def test_a_push_that_is_started_here_is_on_record_with_one_request_as_are_the_tasks_that_it_queues(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[str] = []
+    found = SimpleNamespace(pk="p1")
+    monkeypatch.setattr(wiring, "context", lambda: None)
+    monkeypatch.setattr(wiring, "input_roots", list)
+    monkeypatch.setattr(pushes, "create_push", lambda *_, **__: (seen.append(current_request()), found)[1])
+    monkeypatch.setattr(queue, "enqueue_push", lambda *_: seen.append(current_request()))
+    _start_here("jobType: x", "", "", False)
+    assert (len(seen[0]), seen[0], current_request()) == (32, seen[1], "")

@@ -15,6 +15,7 @@ from segments import wiring
 from segments.errors import PinotAdminError
 from segments.management.running_installation import add_data_dir, use_installation
 from segments.models import Cluster
+from segments.request_ids import request_of_its_own
 from segments.services.clusters import clusters
 from segments.services.clusters.clusters import ClusterCheck, ClusterSpec
 from segments.services.core.context import Actor
@@ -49,7 +50,8 @@ class Command(BaseCommand):
         use_installation(options["data_dir"])
         actor = Actor(getpass.getuser(), options.get("reason") or "")
         try:
-            getattr(self, f"_{options['action']}")(options, actor)
+            with request_of_its_own():
+                getattr(self, f"_{options['action']}")(options, actor)
         except PinotAdminError as error:
             raise CommandError(str(error)) from error
         finally:

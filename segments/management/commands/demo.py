@@ -19,6 +19,7 @@ from segments.errors import NotFound, PinotAdminError
 from segments.management.commands.push import follow, stored
 from segments.models import Push
 from segments.names import OFFLINE, REALTIME, TableName
+from segments.request_ids import request_of_its_own
 from segments.services.core.context import Actor, Context
 from segments.services.jobs.queue import enqueue_push
 from segments.services.push.pushes import create_push
@@ -74,8 +75,9 @@ class Command(BaseCommand):
             try:
                 read_table_config(ctx, TableName(name, REALTIME))
             except NotFound:
-                create_schema(ctx, live_flights.schema(name), override=True, actor=_ACTOR)
-                create_table(ctx, live_flights.table_config(name), actor=_ACTOR)
+                with request_of_its_own():
+                    create_schema(ctx, live_flights.schema(name), override=True, actor=_ACTOR)
+                    create_table(ctx, live_flights.table_config(name), actor=_ACTOR)
                 self.stdout.write(f"Created table {name}_REALTIME: it consumes a stream.")
         streams = Redis.from_url(settings.REDIS_URL)
         replay = live_flights.Replay(streams, live_flights.read_flights(), threading.Event())
@@ -89,8 +91,9 @@ class Command(BaseCommand):
             return
         except NotFound:
             pass
-        create_schema(ctx, flights.schema(), override=True, actor=_ACTOR)
-        create_table(ctx, flights.table_config(), actor=_ACTOR)
+        with request_of_its_own():
+            create_schema(ctx, flights.schema(), override=True, actor=_ACTOR)
+            create_table(ctx, flights.table_config(), actor=_ACTOR)
         self.stdout.write("Created table flights_OFFLINE with 19 columns: a push replaces its whole snapshot.")
 
     def _push(self, ctx: Context, folder: Path, words: str) -> None:
@@ -102,8 +105,9 @@ class Command(BaseCommand):
         if push is not None and push.state == Push.State.DONE:
             return
         if push is None:
-            push = create_push(ctx, flights.job_spec(folder), _ACTOR, roots=wiring.input_roots())
-            enqueue_push(ctx, str(push.pk))
+            with request_of_its_own():
+                push = create_push(ctx, flights.job_spec(folder), _ACTOR, roots=wiring.input_roots())
+                enqueue_push(ctx, str(push.pk))
         self.stdout.write(f"Pushing {words}:")
         found = push
         if follow(lambda: stored(found), self.stdout.write)["state"] != "DONE":

@@ -16,6 +16,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from segments.domain.formats.plural import counted
 from segments.errors import PinotAdminError
+from segments.request_ids import request_of_its_own
 
 _POLL_S = 0.1
 #: Seconds for which a web process that does not answer is asked again: `up` restarts it well within.
@@ -116,8 +117,9 @@ def _start_here(text: str, reason: str, override: str = "", overwrite: bool = Fa
 
     actor = Actor(getpass.getuser(), reason)
     ctx = wiring.context()
-    push = create_push(ctx, text, actor, roots=wiring.input_roots(), override_checks=override, overwrite=overwrite)
-    enqueue_push(ctx, str(push.pk))
+    with request_of_its_own():
+        push = create_push(ctx, text, actor, roots=wiring.input_roots(), override_checks=override, overwrite=overwrite)
+        enqueue_push(ctx, str(push.pk))
     return lambda: stored(push)
 
 

@@ -13,6 +13,7 @@ from segments import wiring
 from segments.domain.formats.plural import counted
 from segments.errors import PinotAdminError
 from segments.management.running_installation import add_data_dir, use_installation
+from segments.request_ids import request_of_its_own
 from segments.services.backup.history_copies import restore_history
 from segments.services.backup.restore import Restored, Wanted, restore
 from segments.services.clusters.own_deep_store import own_deep_store
@@ -59,10 +60,11 @@ class Command(BaseCommand):
         wanted = Wanted(options["replace"], dict(options["server"]), options["without_missing"], options["dry_run"])
         try:
             wiring.store(restoring=True)
-            done = restore(
-                wiring.context(), options["file"], wanted, Actor(getpass.getuser(), options["reason"]),
-                self.stdout.write,
-            )  # fmt: skip
+            with request_of_its_own():
+                done = restore(
+                    wiring.context(), options["file"], wanted, Actor(getpass.getuser(), options["reason"]),
+                    self.stdout.write,
+                )  # fmt: skip
         except (PinotAdminError, DatabaseError) as error:
             raise CommandError(str(error)) from error
         finally:

@@ -26,7 +26,8 @@ def how_often(row: PeriodicTask) -> str:
     if row.task == FIRE_SCHEDULE:
         return str(row.description.rpartition(": ")[0])
     if row.interval is not None:
-        return f"every {counted(row.interval.every, row.interval.period.removesuffix('s'))}"
+        unit = row.interval.period.removesuffix("s")
+        return f"every {unit}" if row.interval.every == 1 else f"every {counted(row.interval.every, unit)}"
     return str(row.crontab.human_readable) if row.crontab is not None else "once, or by another calendar"
 
 

@@ -62,7 +62,12 @@ def rest(name: str, query: dict[str, Any], address: str = REST) -> Any:
 def offsets(client: Client, **query: str) -> list[int]:
     answer = client.get(PAGE, query)
     assert answer.status_code == 200
-    return [int(o) for o in re.findall(r'<th scope="row" class="mono small nowrap">(\d+)', answer.content.decode())]
+    return [
+        int(o)
+        for o in re.findall(
+            r'<th scope="row" class="mono small nowrap" data-label="Offset">(\d+)', answer.content.decode()
+        )
+    ]
 
 
 def read(**query: Any) -> dict[str, Any]:
@@ -94,7 +99,7 @@ def test_one_reads_on_page_by_page_to_the_end(operator: Client) -> None:
     seen, query = [], {"place": "earliest"}
     for _ in range(3):
         text = operator.get(PAGE, query).content.decode()
-        seen += re.findall(r'<th scope="row" class="mono small nowrap">(\d+)', text)
+        seen += re.findall(r'<th scope="row" class="mono small nowrap" data-label="Offset">(\d+)', text)
         more = re.search(r'id="next" href="\?([^"]*)"', text)
         query = dict(part.split("=") for part in unescape(more[1]).split("&")) if more else {}
     assert [int(o) for o in seen] == list(range(120))

@@ -12,8 +12,9 @@ from django.test import Client
 
 from segments import wiring
 from segments.models import Table
+from segments.names import TableName
 from tests.console.conftest import logged_in
-from tests.factories import CLUSTER
+from tests.factories import CLUSTER, make_table
 from tests.mirror.test_stream_snapshots import Streamed
 from tests.services.realtime_world import TABLE
 
@@ -65,9 +66,17 @@ def test_where_only_the_stream_went_on_the_preview_says_that_there_is_nothing_to
     assert "Queries see all of snapshot 2 now. What the stream brought since stays." in preview
 
 
-def test_of_a_table_of_keys_the_page_says_why_no_snapshot_can_be_queried(world: Streamed, operator: Client) -> None:
+def test_of_a_table_of_keys_snapshots_are_queried_and_the_page_says_what_its_numbers_count(
+    world: Streamed, operator: Client
+) -> None:
     table = Table.objects.get(name=TABLE.typed)
     table.config = {**table.config, "upsertConfig": {"mode": "FULL"}}
     table.save()
     text = shown(operator, HISTORY)
-    assert ("no earlier snapshot can be queried" in text, "Query this" in text) == (True, False)
+    assert ("shows one row of each key, as of then" in text, "Query this" in text) == (True, True)
+
+
+def test_a_push_is_offered_where_the_table_has_an_offline_half_to_take_it(world: Streamed, operator: Client) -> None:
+    assert "New push" not in shown(operator, HISTORY)
+    make_table(TableName(TABLE.raw, "OFFLINE").typed)
+    assert f"New push to {TABLE.raw}_OFFLINE" in shown(operator, HISTORY)

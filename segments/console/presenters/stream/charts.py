@@ -75,7 +75,8 @@ def _chart(
         "marks": [{"x": at, "text": word} for at, word in marks],
     }
     known = [value for p in together if (value := _value(p, field)) is not None]
-    words = f"{known[-1]:,.0f} now, at most {max(known):,.0f}" if known else ""
+    digits = 1 if field == "behind_ms" else 0
+    words = f"{known[-1]:,.{digits}f} now, at most {max(known):,.{digits}f}" if known else ""
     return Chart(name, title, json.dumps(data, separators=(",", ":")), words)
 
 

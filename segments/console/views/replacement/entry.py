@@ -165,7 +165,7 @@ def diff(request: HttpRequest, typed: str) -> HttpResponse:
     table, name = find_table(request, typed)
     before, after = request.GET.get("from", "").strip(), request.GET.get("to", "").strip() or "current"
     context: dict[str, Any] = {
-        **head(request, table, "lineage"), "options": _snapshots(table, before, after), "diff": None, "problem": None,
+        **head(request, table, "history"), "options": _snapshots(table, before, after), "diff": None, "problem": None,
         "before": before, "after": after, "schema_columns": {c["name"] for c in schema_columns(table.schema)},
         "choices": [("from", "First snapshot", before), ("to", "Second snapshot", after)],
     }  # fmt: skip

@@ -24,7 +24,7 @@ from segments.domain.tables.secret_masks import mask
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.models import Finding, LineageEntry, PassRun, Push, Segment, Table
-from segments.names import REALTIME
+from segments.names import OFFLINE, REALTIME, TableName
 from segments.secret_texts import MASK
 from segments.services.core.page_addresses import default_cluster
 from segments.services.engine import Offers
@@ -176,4 +176,17 @@ def head(request: HttpRequest, table: Table, tab: str) -> dict[str, Any]:
     row = table_row(table.pk)
     if row is None:
         raise Http404
-    return {"table": table, "row": row, "tab": tab, "may_operate": may_operate(request, table.name)}
+    return {
+        "table": table,
+        "row": row,
+        "tab": tab,
+        "may_operate": may_operate(request, table.name),
+        "pushed_to": table.name if table.type == OFFLINE else _offline_half(table),
+        "may_push": may_operate(request, TableName(table.raw_name, OFFLINE).typed),
+    }
+
+
+def _offline_half(table: Table) -> str:
+    """The table that a push to a REALTIME table's raw name goes to; empty: there is none, and nothing to push to."""
+    name = TableName(table.raw_name, OFFLINE).typed
+    return name if Table.objects.filter(cluster=table.cluster_id, name=name).exists() else ""
