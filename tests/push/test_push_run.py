@@ -187,7 +187,7 @@ def test_a_file_that_is_too_large_for_a_segment_becomes_several(
     world.file("c.csv", *(f"Oslo,{i},17000" for i in range(500)))
     push = world.run(world.create())
     assert (push.state, push.rows, push.files_done) == (Push.State.DONE, 503, 3)
-    assert push.segments.count() == 2 + 4
+    assert push.segments.count() == 2 + 8
 
 
 def test_gzip_is_known_by_its_first_bytes(world: PushWorld) -> None:
