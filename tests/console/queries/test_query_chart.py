@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from segments.console.presenters.queries.answer import present
 from segments.console.presenters.queries.chart import chart_of
-from segments.console.presenters.queries.times import moment_text, moments
+from segments.console.presenters.queries.times import moment_text, moments, written_as
 from tests.console.conftest import FakeBroker
 
 DAY = 1_356_998_400_000  # 2013-01-01
@@ -40,6 +41,15 @@ def test_a_number_is_a_moment_when_its_name_and_its_size_say_so(
     name: str, kind: str, values: list[Any], found: list[int | None] | None
 ) -> None:
     assert moments(name, kind, values) == found
+
+
+def test_a_bucket_of_time_is_a_moment_under_any_alias() -> None:
+    sql = "select datetrunc('day', ts) d, sum(n) as total, count(*) from t group by d"
+    assert written_as(sql)["total"].lower() == "sum(n)"
+    table = {"dataSchema": {"columnNames": ["d", "total"], "columnDataTypes": ["LONG"] * 2}, "rows": [[DAY, DAY + 1]]}
+    shown = present({"resultTable": table}, sql)
+    assert [cell.moment for cell in shown.rows[0]] == ["2013-01-01", ""]
+    assert written_as("select a.x from a join b on a.x = b.x") == written_as("no query") == {}
 
 
 def test_a_moment_is_written_as_short_as_it_can_be() -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from segments.console.presenters.queries.chart import chart_of
-from segments.console.presenters.queries.times import moment_text, moments
+from segments.console.presenters.queries.times import moment_text, moments, written_as
 
 #: Rows shown on the page; the CSV holds all.
 SHOWN_ROWS: Final = 1000
@@ -78,32 +78,29 @@ def present(answer: dict[str, Any], sql: str = "") -> Result:
     from segments.dataplane.query.sql.default_limit import may_be_cut  # heavy; only who queries needs it
 
     columns, rows = table_of(answer)
-    shown = [list(row) for row in rows[:SHOWN_ROWS]]
+    shown, written = [list(row) for row in rows[:SHOWN_ROWS]], written_as(sql)
     return Result(
         columns=columns,
-        rows=_cells(columns, shown),
+        rows=_cells(columns, shown, written),
         total=len(rows),
         exceptions=[e if isinstance(e, dict) else {"message": str(e)} for e in answer.get("exceptions") or []],
         stats=[(label, answer[key]) for key, label in _STATS if answer.get(key) is not None],
         is_partial=bool(answer.get("partialResult")) or len(rows) > SHOWN_ROWS,
         may_be_cut=may_be_cut(sql, len(rows)),
         plan=plan_text([c.name for c in columns], shown),
-        chart=chart_of([c.name for c in columns], [c.type for c in columns], shown) if columns else None,
+        chart=chart_of([c.name for c in columns], [c.type for c in columns], shown, written) if columns else None,
     )
 
 
-def _cells(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> list[list[Cell]]:
+def _cells(columns: Sequence[Column], rows: Sequence[Sequence[Any]], written: Mapping[str, str]) -> list[list[Cell]]:
     """Rows of cells, made column by column, because what a number means depends on the others of its column."""
-    return [
-        list(row)
-        for row in zip(
-            *(_column(c, values) for c, values in zip(columns, zip(*rows, strict=True), strict=True)), strict=True
-        )
-    ]
+    by_column = zip(columns, zip(*rows, strict=True), strict=True)
+    made = [_column(c, values, written.get(c.name, "")) for c, values in by_column]
+    return [list(row) for row in zip(*made, strict=True)]
 
 
-def _column(column: Column, values: Sequence[Any]) -> list[Cell]:
-    whens = moments(column.name, column.type, values) if column.is_number else None
+def _column(column: Column, values: Sequence[Any], written: str) -> list[Cell]:
+    whens = moments(column.name, column.type, values, written) if column.is_number else None
     texts = ["" if when is None else moment_text(when) for when in whens or [None] * len(values)]
     return [Cell(column, as_text(v), text) for v, text in zip(values, texts, strict=True)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from segments.console.presenters.queries.times import moments
@@ -14,7 +14,9 @@ _NUMBERS: Final = ("INT", "LONG", "FLOAT", "DOUBLE", "BIG_DECIMAL")
 _SERIES: Final = 8
 
 
-def chart_of(names: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Any] | None:
+def chart_of(
+    names: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]], written: Mapping[str, str] | None = None
+) -> dict[str, Any] | None:
     """Columns with their values (moments in epoch milliseconds) and a first choice; None when nothing can be drawn.
 
     ``isClear``: names or moments first, then only numbers: an answer that was grouped to be drawn.
@@ -22,7 +24,10 @@ def chart_of(names: Sequence[str], types: Sequence[str], rows: Sequence[Sequence
     if len(rows) < 2 or not names:
         return None
     shown = rows[:CHART_ROWS]
-    columns = [_column(n, t, [row[i] for row in shown]) for i, (n, t) in enumerate(zip(names, types, strict=True))]
+    columns = [
+        _column(n, t, [row[i] for row in shown], (written or {}).get(n, ""))
+        for i, (n, t) in enumerate(zip(names, types, strict=True))
+    ]
     choice = _choice(columns)
     if choice is None:
         return None
@@ -31,8 +36,8 @@ def chart_of(names: Sequence[str], types: Sequence[str], rows: Sequence[Sequence
     return {"columns": columns, "choice": choice, "isClear": is_clear}
 
 
-def _column(name: str, kind: str, values: list[Any]) -> dict[str, Any]:
-    times = moments(name, kind, values)
+def _column(name: str, kind: str, values: list[Any], written: str) -> dict[str, Any]:
+    times = moments(name, kind, values, written)
     if times is not None:
         return {"name": name, "kind": "time", "values": times}
     if kind in _NUMBERS:

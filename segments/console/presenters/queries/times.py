@@ -1,4 +1,6 @@
-"""Which columns of an answer are moments: by type, by the form of texts, or by a name and numbers that both fit."""
+"""Which columns of an answer are moments: by type, by the form of texts, or by a name (or what it was
+written as) and numbers that both fit.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,8 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
+
+from segments.expressions.query_errors import QueryRejected
 
 _DAY: Final = 86_400_000
 _ISO: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?Z?)?\Z")
@@ -16,8 +20,10 @@ _UNITS: Final = ((100_000_000_000, 5_000_000_000_000, 1), (300_000_000, 5_000_00
 _DAYS: Final = (3_650, 58_000)
 
 
-def moments(name: str, kind: str, values: Sequence[Any]) -> list[int | None] | None:
-    """Epoch milliseconds of each value of a column of this Pinot type; None for a column that is not about time."""
+def moments(name: str, kind: str, values: Sequence[Any], written: str = "") -> list[int | None] | None:
+    """Epoch milliseconds of each value of a column of this Pinot type; None for a column that is not about time.
+    ``written``: the expression behind its name.
+    """
     present = [v for v in values if v is not None]
     if not present:
         return None
@@ -26,7 +32,7 @@ def moments(name: str, kind: str, values: Sequence[Any]) -> list[int | None] | N
         return _each(values, _of_text) if is_text else None
     if kind not in _WHOLE or not all(isinstance(v, int) for v in present):
         return None
-    hint = name.lower()
+    hint = f"{name} {written}".lower()
     if not _HINT.search(hint):
         return None
     least, greatest = min(present), max(present)
@@ -38,6 +44,17 @@ def moments(name: str, kind: str, values: Sequence[Any]) -> list[int | None] | N
         if low <= least and greatest <= high:
             return _each(values, lambda v, unit=unit: v * unit)  # type: ignore[misc]  # the default binds the loop's value
     return None
+
+
+def written_as(sql: str) -> dict[str, str]:
+    """{alias: the expression behind it} of a query of one table; of others nothing."""
+    from segments.dataplane.query.sql.parse import parse_select  # heavy; only who queries needs it
+
+    try:
+        written = parse_select(sql).select.expressions if sql else []
+    except QueryRejected:
+        return {}
+    return {one.alias: one.unalias().sql() for one in written if one.alias}
 
 
 def moment_text(millis: int) -> str:
