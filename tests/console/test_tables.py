@@ -78,6 +78,15 @@ def test_the_list_costs_the_same_queries_for_any_number_of_tables(
         _text(viewer, "/")
 
 
+def test_sizes_that_no_record_has_are_not_shown_as_nothing(operator: Client) -> None:
+    """Older versions of Pinot record none of segments that a stream filled."""
+    make_table("t_OFFLINE", rows_visible=900, bytes_visible=0, bytes_total=0)
+    text = _text(operator, "/console/tables/t_OFFLINE/")
+    assert "not on record" in text
+    make_table("empty_OFFLINE", rows_visible=0, bytes_visible=0, bytes_total=0)
+    assert "not on record" not in _text(operator, "/console/tables/empty_OFFLINE/")
+
+
 def test_the_overview_shows_sums_schema_findings_and_pushes(
     operator: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:

@@ -114,6 +114,32 @@ def test_the_life_of_a_segment_is_shown_as_bars_and_in_words(
     assert "The disk <is>" not in text
 
 
+def test_what_fails_again_and_again_is_shown_once_with_the_number_of_times(
+    reader: Client, world: RealtimeWorld, servers: Servers
+) -> None:
+    segment, t0, problem = world.segments(0)[0], int(timezone.now().timestamp() * 1000) - 100_000, "No file is there."
+    tries = [("download", t0 + n * 1_000, t0 + n * 1_000 + 5, problem) for n in range(30)]
+    servers.lives = [life(segment, "ONLINE", *tries, ("upload", t0, t0 + 5, "The disk is full."))]
+    text = reader.get(PAGE).content.decode()
+    # two servers, each in the line of the segment and in the list; and the label of each bar
+    assert text.count(f"30 times download: {problem}") == 2
+    assert text.count("30 times, the last") == 2
+    assert text.count(f'<div class="long">{problem}</div>') == 2
+    assert text.count('<div class="long">The disk is full.</div>') == 2
+
+
+def test_what_a_pinot_does_not_report_is_not_blamed_on_its_stream(reader: Client, world: RealtimeWorld) -> None:
+    table = Table.objects.get(name=TABLE.typed)
+    LagSample.objects.create(table=table, partition=0, at=timezone.now(), offset="42")
+    assert "offsets of this stream do not count messages" in reader.get(PAGE).content.decode()
+    engine = replace(world.ctx.engine, offers=replace(world.ctx.engine.offers, own_processes=False))
+    with wiring.use(replace(world.ctx, engine=engine)):
+        text = reader.get(PAGE).content.decode()
+    assert "this Pinot does not report it" in text
+    assert "offsets of this stream" not in text
+    assert "not countable" not in text
+
+
 def test_a_server_that_does_not_answer_is_named_and_the_rest_is_shown(
     reader: Client, world: RealtimeWorld, servers: Servers
 ) -> None:

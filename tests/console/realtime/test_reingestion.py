@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -169,6 +170,17 @@ def test_where_nothing_is_broken_the_button_says_so(operator: Client, world: Los
     world.show()
     assert "Broken segments" not in text(operator.get(PAGE))
     assert "No segment of this table is broken" in text(operator.get(REINGEST))
+
+
+def test_a_pinot_without_reingestion_says_which_version_has_it(operator: Client, world: LostWorld) -> None:
+    """One that has it reingests on its own, which is then said instead."""
+    offers, reason = replace(world.ctx.engine.offers, own_processes=False), "Pinot 0.11.0 has no reingestion."
+    for lacking, shown in ((reason, reason), ("", "has them reingest what is lost")):
+        engine = replace(world.ctx.engine, offers=offers, lacks=lambda *_, found=lacking: found)
+        with wiring.use(replace(world.ctx, engine=engine)):
+            text = html.unescape(operator.get(f"{PAGE}reingest/").content.decode())
+        assert shown in text
+        assert ("RealtimeSegmentValidationManager" in text) is (not lacking)
 
 
 def test_without_the_right_nothing_is_read_again(world: LostWorld) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -35,7 +36,8 @@ class Bar:
 
 @dataclass(frozen=True)
 class Done:
-    """What a server did with the segment in one line; ``problem``: what failed of it."""
+    """What a server did with the segment in one line; ``problems``: what failed of it,
+    each once."""
 
     server: str
     words: tuple[tuple[str, int], ...]
@@ -158,4 +160,6 @@ def _done(life: Life, now_ms: int) -> Done:
         for step in sorted(_later(life), key=lambda step: step.ended_ms or now_ms)
         if not step.problem and step.ended_ms is not None
     ]
-    return Done(life.server, tuple(words), tuple(f"{s.kind}: {s.problem}" for s in life.steps if s.problem))
+    failed = Counter(f"{step.kind}: {step.problem}" for step in life.steps if step.problem)
+    problems = (text if times == 1 else f"{times} times {text}" for text, times in failed.items())
+    return Done(life.server, tuple(words), tuple(problems))

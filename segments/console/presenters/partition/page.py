@@ -23,13 +23,14 @@ _FAILURES: Final = 20
 
 @dataclass(frozen=True)
 class Failure:
-    """A step that failed."""
+    """A step that failed, the last time at ``at_ms``; ``times``: in the same way."""
 
     at_ms: int
     segment: str
     server: str
     kind: str
     problem: str
+    times: int = 1
 
 
 @dataclass(frozen=True)
@@ -73,14 +74,15 @@ def committers(lives: Iterable[Life]) -> list[Committer]:
 
 
 def failures(lives: Iterable[Life]) -> list[Failure]:
-    """The newest steps that failed."""
-    found = [
-        Failure(step.ended_ms or step.began_ms, life.segment, life.server, step.kind, step.problem)
-        for life in lives
-        for step in life.steps
-        if step.problem
-    ]
-    return sorted(found, key=lambda failure: -failure.at_ms)[:_FAILURES]
+    """The newest steps that failed; what a server tries again and again in vain is one of them."""
+    found: dict[tuple[str, str, str, str], list[int]] = {}
+    for life in lives:
+        for step in life.steps:
+            if step.problem:
+                key = (life.segment, life.server, step.kind, step.problem)
+                found.setdefault(key, []).append(step.ended_ms or step.began_ms)
+    failed = [Failure(max(times), *key, len(times)) for key, times in found.items()]
+    return sorted(failed, key=lambda failure: -failure.at_ms)[:_FAILURES]
 
 
 def findings(table: Table, partition: int, segments: Sequence[Segment]) -> list[Finding]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.pinot.version import REINGESTION
 from segments.domain.realtime.reingestion.job import Job, cancelled
 from segments.domain.realtime.reingestion.rules import reopened
 from segments.domain.segments import segment_metadata
@@ -42,6 +43,8 @@ def why_not_offered(ctx: Context) -> str:
     """Why segments of this cluster cannot be reingested from here; "" when they can."""
     if ctx.engine.offers.own_processes:
         return ""
+    if why := ctx.engine.lacks(ctx, REINGESTION):
+        return why
     return (
         "Its servers are Pinot's, and its controller has no call for it: its own RealtimeSegmentValidationManager has "
         "them reingest what is lost. Run that task for the table to have it begin now."
