@@ -143,9 +143,10 @@ def _line(
     now: datetime,
 ) -> Line:
     is_time = any(s.messages is None for s in samples)
-    values = [(s.at, (s.behind_ms if is_time else s.messages) or 0) for s in samples]
+    measured = [(s.at, s.behind_ms if is_time else s.messages) for s in samples]
+    values = [(at, value) for at, value in measured if value is not None]
     most = max((value for _, value in values), default=0)
-    since = samples[0].at if len(samples) > 1 else None
+    since = values[0][0] if len(values) > 1 else None
     return Line(
         partition,
         _mark(table, segment, lag, paused),

@@ -265,6 +265,16 @@ def test_rows_visible_of_a_realtime_table_are_those_that_queries_see(
     assert re.search(r'100<div class="small muted">committed</div>', tables)
 
 
+def test_a_lag_that_nobody_knows_is_not_drawn_as_none(operator: Client, world: RealtimeWorld) -> None:
+    table = Table.objects.get()
+    for minutes in (3, 2, 1):
+        LagSample.objects.create(table=table, partition=0, at=timezone.now() - timedelta(minutes=minutes), offset="5")
+    text = operator.get(PAGE).content.decode()
+    assert "<polyline" not in text
+    assert "peak" not in text
+    assert '<span class="muted small">not known</span>' in text
+
+
 def test_lag_is_sampled_and_kept_for_a_day(operator: Client, world: RealtimeWorld) -> None:
     now = timezone.now()
     world.now = int(now.timestamp() * 1000)

@@ -122,10 +122,17 @@ def test_what_fails_again_and_again_is_shown_once_with_the_number_of_times(
     servers.lives = [life(segment, "ONLINE", *tries, ("upload", t0, t0 + 5, "The disk is full."))]
     text = reader.get(PAGE).content.decode()
     # two servers, each in the line of the segment and in the list; and the label of each bar
-    assert text.count(f"30 times download: {problem}") == 2
-    assert text.count("30 times, the last") == 2
+    assert text.count(f"30 times lately download: {problem}") == 2
+    assert text.count("30 times lately, the last") == 2
     assert text.count(f'<div class="long">{problem}</div>') == 2
     assert text.count('<div class="long">The disk is full.</div>') == 2
+
+
+def test_a_segment_that_no_server_has_is_not_shown_as_done(reader: Client, world: RealtimeWorld) -> None:
+    Segment.objects.filter(partition=0).update(status="DONE", is_consuming=False, replicas_wanted=2, replicas_online=1)
+    assert "ERROR" not in reader.get(PAGE).content.decode()
+    Segment.objects.filter(partition=0).update(replicas_online=0)
+    assert "ERROR" in reader.get(PAGE).content.decode()
 
 
 def test_what_a_pinot_does_not_report_is_not_blamed_on_its_stream(reader: Client, world: RealtimeWorld) -> None:

@@ -103,7 +103,7 @@ def _row(
     after = tuple(bar for lane, life in enumerate(lives) for bar in _lane(life, lane, longest_after, now_ms))
     return SegmentBars(
         segment,
-        mark("COMMITTING") if segment.status == "COMMITTING" else consuming if segment.is_consuming else mark("DONE"),
+        consuming if segment.is_consuming and segment.status != "COMMITTING" else mark(_state(segment)),
         span,
         max(_LEAST, CONSUMED_WIDTH * span / longest) if span is not None and longest else 0.0,
         segment.is_consuming,
@@ -112,6 +112,13 @@ def _row(
         LANE * max(1, len(lives)),
         tuple(_done(life, now_ms) for life in lives),
     )
+
+
+def _state(segment: Segment) -> str:
+    """Of one whose end is fixed; ERROR where no server has it."""
+    if segment.status == "COMMITTING":
+        return "COMMITTING"
+    return "ERROR" if segment.replicas_wanted and not segment.replicas_online else "DONE"
 
 
 def _consumed_ms(
@@ -161,5 +168,5 @@ def _done(life: Life, now_ms: int) -> Done:
         if not step.problem and step.ended_ms is not None
     ]
     failed = Counter(f"{step.kind}: {step.problem}" for step in life.steps if step.problem)
-    problems = (text if times == 1 else f"{times} times {text}" for text, times in failed.items())
+    problems = (text if times == 1 else f"{times} times lately {text}" for text, times in failed.items())
     return Done(life.server, tuple(words), tuple(problems))
