@@ -8,6 +8,7 @@ not kept.
 from __future__ import annotations
 
 import asyncio
+import io
 import shutil
 import tempfile
 import time
@@ -138,6 +139,9 @@ class BodyReader:
         Raises PayloadTooLarge for more than ``most`` bytes, TooSlow, TooManyRequests, Unavailable, and RequestAborted
         when the client left.
         """
+        if length == 0:
+            await _nothing(receive)
+            return io.BytesIO(), None
         if length is not None and length > most:
             raise _too_large(f"has {length} bytes", most)
         held = self._large.begin(sender, length or 0) if length is None or length > _LARGE else None
@@ -153,6 +157,14 @@ class BodyReader:
             raise
         file.seek(0)
         return file, held
+
+
+async def _nothing(receive: Receive) -> None:
+    """Take in a body whose head says that it is none: with that head it is whole, and nothing is waited for. Raises
+    RequestAborted when the client left.
+    """
+    if (await receive())["type"] == "http.disconnect":
+        raise RequestAborted
 
 
 async def _fill(file: IO[bytes], receive: Receive, most: int, growing: Reservation | None) -> None:
