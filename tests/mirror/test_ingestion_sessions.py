@@ -213,6 +213,19 @@ def test_the_log_of_a_failed_task_stands_below_its_file_once(sessions: Sessions,
     assert "abc123" not in log
 
 
+def test_the_log_says_once_how_many_files_a_run_left(sessions: Sessions, table: Table) -> None:
+    follower = SessionFollower(sessions, Cluster.objects.get())
+    files, runs = [file("a", FileState.BUILT), file("b", FileState.DEFERRED)], (Run(0, "run-1", BEGAN),)
+    sessions.put(session(task="run-1", runs=runs), [file("a"), files[1]])
+    follower.sync_all()
+    sessions.put(session(runs=runs), files)
+    follower.sync_all()
+    sessions.put(session(runs=runs, rows=9), files)
+    SessionFollower(sessions, Cluster.objects.get()).sync_all()
+    log = IngestionAttempt.objects.get().log
+    assert log.count("The run read as many as one may; 1 file is left for the next trigger.") == 1
+
+
 def test_a_session_that_was_cleared_is_history(sessions: Sessions, table: Table) -> None:
     sessions.put(session(), [file("a")])
     follower = SessionFollower(sessions, table.cluster)

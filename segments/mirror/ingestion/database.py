@@ -70,12 +70,12 @@ def find_table(cluster: Cluster, typed: str) -> Table | None:
 def load(table: Table, session_id: str) -> Written | None:
     """What stands of a session; of its own values only what its log is made of."""
     rows = IngestionSession.objects.filter(table=table, session_id=session_id)
-    row = rows.only("pk", "state", "error").first()
+    row = rows.only("pk", "state", "error", "task").first()
     if row is None:
         return None
     files = {f[0]: f for f in row.files.order_by().values_list(*FILE_COLUMNS)}
     runs = {run.pop("number"): run for run in map(dict, row.attempts.values("number", *_ATTEMPT_COLUMNS))}
-    return Written(row.pk, {"state": row.state, "error": row.error}, files, runs)
+    return Written(row.pk, {"state": row.state, "error": row.error, "task": row.task}, files, runs)
 
 
 def write_session(table: Table, rows: SessionRows, before: Written | None) -> Written:

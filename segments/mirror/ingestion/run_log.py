@@ -48,6 +48,9 @@ def news(
             yield from (f"    {line}" for line in logs.get(uri, "").splitlines() if file[2] == "FAILED")
     if before.get("state") != now["state"]:
         yield f"{at} {_STEPS[now['state']]}"
+    left = now.get("files_deferred", 0)
+    if left and not now["task"] and before.get("task") != now["task"]:
+        yield f"{at} The run read as many as one may; {counted(left, 'file', 'is', 'are')} left for the next trigger."
     if now["error"] and before.get("error") != now["error"]:
         yield f"{at} Stopped: {now['error']}"
 

@@ -11,6 +11,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from segments.console.presenters.ingestion.bar_chart import bar_charts
 from segments.models import IngestionFile, IngestionSession, Table
 from tests.console.test_tables import FRAME
 from tests.factories import make_files, make_session, make_table
@@ -113,6 +114,14 @@ def test_the_table_page_lists_sessions_and_draws_bars(viewer: Client, table: Tab
     assert shown.count('<rect class="bar-failed"') == 2
     for words in ("Seconds per session", "Rows per session", "12 s", "cp_1_a", "Current session"):
         assert words in shown
+
+
+@pytest.mark.parametrize(("count", "labels"), [(1, 1), (2, 1), (5, 1), (6, 2), (30, 2)])
+def test_the_newest_bar_is_labelled_where_that_does_not_cover_the_label_of_the_oldest(count: int, labels: int) -> None:
+    rows = [IngestionSession(started_at=timezone.now(), seconds=1.0, rows=1) for _ in range(count)]
+    for chart in bar_charts(rows):
+        assert (len(chart.bars), len(chart.columns)) == (count, labels)
+        assert [tick.text for tick in chart.columns] == [f"{rows[0].started_at:%m-%d %H:%M}"] * labels
 
 
 def test_a_session_of_another_table_is_not_shown(viewer: Client, table: Table) -> None:

@@ -14,6 +14,8 @@ MOST: Final = 30
 _WIDEST: Final = 36.0
 _GAP_SHARE: Final = 0.25
 _LEAST: Final = 1.5
+#: Labels of the oldest and the newest bar that are nearer to one another would overlap: then only the first stands.
+_APART: Final = 180.0
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ def _chart(
             )
         )
     ticks = tuple(Tick(TOP + height * (1 - share), text_of(most * share)) for share in ((0, 0.5, 1) if most else (0,)))
-    ends = {0, len(sessions) - 1}
+    last = len(sessions) - 1
+    ends = {0, last} if last * step >= _APART else {0}
     columns = tuple(Tick(LEFT + i * step, f"{sessions[i].started_at:%m-%d %H:%M}") for i in sorted(ends))
     return BarChart(title, tuple(bars), ticks, columns, text_of(values[-1]), text_of(most))
 
