@@ -6,7 +6,7 @@ schedule runs is declared in the code.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from django import forms
 from django.contrib import admin
@@ -44,6 +44,12 @@ class _ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # the model has
     class Meta:
         model = PeriodicTask
         fields = ("enabled", "interval", "crontab")
+        labels: ClassVar = {"interval": "Interval", "crontab": "Calendar"}
+        help_texts: ClassVar = {
+            "enabled": "Off: it does not run by itself.",
+            "interval": "Either this or a calendar.",
+            "crontab": "Either this or an interval.",
+        }
 
     def clean(self) -> dict[str, Any]:
         """One of the two, in place of whatever it was."""

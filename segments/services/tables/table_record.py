@@ -27,4 +27,7 @@ def find_table_config(ctx: Context, table: TableName) -> TableConfig | None:
 
 def table_exists(table: TableName) -> StateConflict:
     """The refusal to create a table that is there."""
-    return StateConflict(f"Table '{table}' exists already.", remedy=f"Change it with PUT /tables/{table.raw}.")
+    return StateConflict(
+        f"Table '{table}' exists already.",
+        remedy=f"Choose another name, or change that table: PUT /tables/{table.raw}.",
+    )

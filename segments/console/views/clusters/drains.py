@@ -31,7 +31,7 @@ def _to_drain(target: Target, plain: Operation) -> Operation:
 
 def _lists(found: Outlook) -> list[tuple[str, list[str]]]:
     tables = [f"{table.typed}: {_words(some)}" for table, some in sorted(found.held.items(), key=str)]
-    return [(f"{counted(found.left, 'segment')} on this server", tables)]
+    return [(f"Tables with {counted(found.left, 'segment')} on this server", tables)]
 
 
 def _words(some: Held) -> str:

@@ -157,5 +157,8 @@ def _preview(target: Target, which: Which) -> tuple[list[str], str, int]:
         f"and transforms: {_counted(found['rows'], 'row')}.",
         *dropped, *left, *fails, *more, *found["notes"],
     ]  # fmt: skip
-    nothing = "None of these messages gives a row now. Change the schema or the table's transforms first."
+    nothing = (
+        "None of these messages gives a row now: see the reasons below. Where it is the data, change the schema or the "
+        "table's transforms first."
+    )
     return explain, "" if found["rows"] else nothing, found["decode"]
