@@ -46,7 +46,7 @@ class _ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # the model has
         fields = ("enabled", "interval", "crontab")
         labels: ClassVar = {"interval": "Interval", "crontab": "Calendar"}
         help_texts: ClassVar = {
-            "enabled": "Off: it does not run by itself.",
+            "enabled": "Off: it does not run automatically.",
             "interval": "Either this or a calendar.",
             "crontab": "Either this or an interval.",
         }
