@@ -5,7 +5,6 @@ ever out of sight, doubled or lost, whatever happens in between.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -63,28 +62,6 @@ def test_the_next_segment_consumes_while_the_last_one_is_uploaded(world: Consumi
     assert listed_segments(world.store, TABLE) == []
     world.settled().exact(1)
     world.chain_is_whole()
-
-
-def test_a_replica_that_keeps_its_rows_lets_the_committer_build_first(
-    world: ConsumingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Both answer queries all the time; only the two builds do not want the processors at the same moment."""
-    began, build = list[float](), building.Builder.build
-
-    def timed(self: building.Builder) -> building.Built:
-        began.append(time.monotonic())
-        return build(self)
-
-    monkeypatch.setattr(building.Builder, "build", timed)
-    segment = create(world, servers=(1, 2))
-    for number in (1, 2):
-        world.start_server(number, consuming={"keep_s": 1.5})
-    world.send(150)
-    done(world, segment)
-    world.exact(1)
-    world.settled()
-    first, second = began
-    assert second - first > 1.0
 
 
 def test_every_replica_keeps_what_it_has_and_builds_the_same_file(world: ConsumingWorld) -> None:

@@ -28,11 +28,10 @@ class ConsumingSettings:
     ``builds``: segments built at a time; ``segment_bytes``: memory of one consuming segment before it is committed
     whatever its rows; ``fetch_s``: how long a fetch waits for messages; ``catch_up_s``: how long a segment that goes
     ONLINE reads what it lacks before it is downloaded instead; ``upload_s``: time limit of an upload; ``peer_wait_s``:
-    how long a commit waits for one where other servers can serve the segment meanwhile; ``keep_s``: how long a replica
-    that keeps its rows of a pauseless commit lets the committer go first before it builds its copy, while queries read
-    the rows; ``reads_ahead``: read on while a segment is committed; ``ahead_bytes``: memory of all rows of this server
-    that were read ahead beyond the segment that follows. ``uploads_through_controller``:
-    ``enableSegmentUploadToController``, the way of a server that does not write to the deep store.
+    how long a commit waits for one where other servers can serve the segment meanwhile; ``reads_ahead``: read on while
+    a segment is committed; ``ahead_bytes``: memory of all rows of this server that were read ahead beyond the segment
+    that follows. ``uploads_through_controller``: ``enableSegmentUploadToController``, the way of a server that does not
+    write to the deep store.
     """
 
     builds: int = 2
@@ -42,7 +41,6 @@ class ConsumingSettings:
     catch_up_s: float = 31.0
     upload_s: float = 300.0
     peer_wait_s: float = 2.0
-    keep_s: float = 0.25
     reads_ahead: bool = True
     ahead_bytes: int = 1 << 30
     uploads_through_controller: bool = False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from typing import Final
 
 from segments.errors import PinotAdminError
@@ -41,13 +40,6 @@ class Waiting:
         """Wait, unless somebody wants something."""
         self._wake.wait(seconds)
         self._wake.clear()
-
-    def rest(self, seconds: float) -> None:
-        """Wait as long, whatever somebody wants but the end. Raises Stopped."""
-        until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0:
-            self.check()
-            self.pause(left)
 
     def check(self) -> None:
         """Raises Stopped when the thread is to end."""

@@ -305,9 +305,6 @@ class Worker:
                 case Online.BUILD:
                     self._has_all()
                     self._set(State.RETAINING)
-                    if committed.crc is None:  # the committer's build and the next segment go first
-                        self._waiting.rest(self._parts.settings.keep_s)
-                        committed = self._committed() or committed
                     held = commit.rebuild(committed)
                     if held is None:
                         return self._discard(intake, committed)
