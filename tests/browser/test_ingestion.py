@@ -91,7 +91,7 @@ def fail_once(page: Page, world: IngestionWorld) -> None:
     expect(page.get_by_text("1 file of 2 failed.").first).to_be_visible()  # without a click
     bad = page.get_by_role("row", name=re.compile("day=2.csv"))
     expect(bad).to_contain_text("failed")
-    expect(bad).to_contain_text("Line 2")
+    expect(bad).to_contain_text("line 2")
     assert world.vis == 0
 
 

@@ -6,7 +6,6 @@ stands in a znode, the files in a manifest next to the staged segments.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -203,7 +202,8 @@ def error_of_file(error: str, uri: str, line: int | None) -> str:
     """An error for a place where the file is named already: without its name, and with the line at fault, once."""
     named = f"Input file '{uri}'"
     text = error.replace(f"{named}: ", "").replace(f"{named} line", "line").replace(named, "It")
-    has_line = line is None or re.search(rf"\bline {line}\b", text) is not None
+    # A sentence that names the line has no digit behind it.
+    has_line = line is None or any(not after[:1].isdigit() for after in text.split(f"line {line}")[1:])
     return text[:1].upper() + text[1:] if has_line else f"Line {line:,}: {text}"
 
 
