@@ -38,6 +38,8 @@ class Cloud:
     login: dict[str, str]
     put: Callable[[str, bytes], None]
     deep: DeepStore
+    #: Does the store say which bytes a file has? An HDFS does not, nor the server that Azure has for tests.
+    marks_bytes: bool = True
 
 
 @pytest.fixture
@@ -114,7 +116,7 @@ def test_changes_of_files_are_followed_and_a_session_is_undone(world: CloudWorld
     assert world.vis == 30
 
 
-def test_a_file_that_is_stored_again_with_the_same_bytes_is_not_read_again(world: CloudWorld) -> None:
+def test_a_file_stored_again_with_the_same_bytes_is_not_read_again_if_the_store_marks_them(world: CloudWorld) -> None:
     world.store_file("F1", 10)
     world.go()
     (before,) = list_input(world.ctx, TABLE, read_setup(world.ctx, TABLE).task)
@@ -122,5 +124,7 @@ def test_a_file_that_is_stored_again_with_the_same_bytes_is_not_read_again(world
     world.store_file("F1", 10)
     (after,) = list_input(world.ctx, TABLE, read_setup(world.ctx, TABLE).task)
     assert after.mtime_ns > before.mtime_ns
-    assert world.go().why == "Nothing changed in the input folder."
-    assert world.read == 1
+    why = world.go().why
+    assert why == ("Nothing changed in the input folder." if world.cloud.marks_bytes else "")
+    assert world.read == (1 if world.cloud.marks_bytes else 2)
+    assert world.vis == 10

@@ -47,6 +47,7 @@ def cloud(azure: Azurite) -> Cloud:
         },
         lambda key, data: azure.put(f"{CONTAINER}/{name}/in/{key}", data),
         DeepStore(f"{_PLACE}/{name}/deep", access=StoreAccess(azure.url, secret_key=KEY)),
+        marks_bytes=False,
     )
 
 

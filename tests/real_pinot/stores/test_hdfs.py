@@ -50,6 +50,7 @@ def cloud(hdfs: Hdfs) -> Cloud:
         {"className": "org.apache.pinot.plugin.filesystem.HadoopPinotFS", "user": hdfs.superuser},
         lambda key, data: hdfs.put(f"{name}/in/{key}", data),
         DeepStore(f"{hdfs.address}/{name}/deep?user={hdfs.superuser}"),
+        marks_bytes=False,
     )
 
 
