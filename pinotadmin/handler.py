@@ -43,6 +43,7 @@ WORKERS: Final = 64
 #: Seconds that a client may take to read a piece of an answer before it is cut off: what is held for it is wanted by
 #: others.
 STALLED_S: Final = 60.0
+_TRACE: Final = traces.HEADER.encode()
 _T = TypeVar("_T")
 #: Requests of everybody that are at work or wait.
 _IN_ALL: Final = 4096
@@ -177,7 +178,7 @@ class ThreadedHandler(ASGIHandler):
             with_headers(refusal, path) if refusal is not None else self.get_response(request)  # type: ignore[arg-type]  # one is None
         )
         if request is not None and request.resolver_match is not None:
-            traces.rename(f"{request.method} /{request.resolver_match.route}")
+            traces.rename(str(request.method), request.resolver_match.route)
         response._handler_class = self.__class__  # type: ignore[attr-defined]  # as Django's own method does
         if isinstance(response, FileResponse):
             response.block_size = self.chunk_size
@@ -224,6 +225,6 @@ def _traced(scope: Mapping[str, Any], asked: str) -> AbstractContextManager[Any]
     """Files and probes are not worth a trace, and servers ask all the time whether they may commit."""
     if not traces.is_on():
         return nullcontext()
-    parent = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"traceparent"), None)
+    parent = next((value.decode("latin-1") for name, value in scope["headers"] if name == _TRACE), None)
     is_routine = asked in ("static", "completion") or str(scope["path"]).startswith(("/health", "/metrics"))
     return traces.received(f"{scope['method']} {asked}", parent, may_begin=not is_routine)

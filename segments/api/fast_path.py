@@ -121,7 +121,7 @@ def answer(scope: Mapping[str, Any], body: bytes) -> Answer | None:
     asked = DirectRequest(scope, body)
     request = cast("Request", asked)
     view.request, view.args, view.kwargs, view.cluster = request, (), arguments, cluster
-    traces.rename(f"{asked.method} /{route.path}")
+    traces.rename(asked.method, route.path)
     with request_of_its_own():
         try:
             if not _is_allowed(request, view, asked):

@@ -6,14 +6,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from segments.dataplane.broker import DetachedBroker
 from segments.dataplane.primary_keys import table_keys
 from segments.mirror.cluster_follower import ClusterFollower
 from segments.models import Cluster, Snapshot
@@ -22,8 +20,8 @@ from segments.services.core.context import Context
 from segments.services.replacement.history.as_of import query_as_of
 from segments.services.replacement.values_diff import compare_column
 from tests.dataplane.consuming.keyed_world import KeyedWorld, Row
+from tests.dataplane.test_stream_snapshots import reading
 from tests.dataplane.world import poll
-from tests.services.embedded_engine import engine_of
 
 pytestmark = pytest.mark.django_db
 
@@ -37,13 +35,6 @@ def world(tmp_path: Path) -> Iterator[KeyedWorld]:
     made = KeyedWorld(tmp_path)
     yield made
     made.close()
-
-
-def reading(world: KeyedWorld) -> Context:
-    """A context whose queries the world's servers answer."""
-    gateway = world.gateway()
-    engine = engine_of(gateway, lambda table: DetachedBroker(world.store, gateway, world.ctx.clock, table))
-    return replace(world.ctx, engine=engine)
 
 
 def shown(ctx: Context, number: int, sql: str = ALL) -> Any:

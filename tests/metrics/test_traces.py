@@ -57,7 +57,7 @@ def test_the_trace_of_another_process_goes_on_also_in_threads_of_a_pool(kept: In
         request_of(None) as request,
         traces.received("POST api", PARENT, may_begin=True),
     ):
-        traces.rename("POST /query/sql")
+        traces.rename("POST", "query/sql")
         assert pool.submit(traces.carried(part)).result() == request
         assert traces.sent()["traceparent"].split("-")[1] == PARENT.split("-")[1]
     assert names(kept) == ["ask server", "POST /query/sql"]

@@ -20,9 +20,9 @@ from segments.gateways.input_files.stores import key_of, open_store, path_in
 _MISSING: Final = re.compile(
     r"NO_SUCH_BUCKET|NO_SUCH_KEY|RESOURCE_NOT_FOUND|ContainerNotFound|HTTP status 404\b", re.IGNORECASE
 )
-#: How often a read that breaks off is tried, and the pause before the first repetition, which grows twofold.
 #: What Google and Azure call it, in small letters.
 _MD5: Final = ("md5hash", "content-hash")
+#: How often a read that breaks off is tried, and the pause before the first repetition, which grows twofold.
 _ATTEMPTS: Final = 4
 _PAUSE_S: Final = 0.1
 

@@ -68,9 +68,9 @@ def marks_of(source: InputSource, files: Sequence[InputFile]) -> dict[str, dict[
     found = {}
     for file in files:
         try:
-            here = {"etag": file.etag, "checksum": source.checksum(file)}
+            here = Fingerprint(file.mtime_ns, file.size, file.etag, source.checksum(file))
         except PinotAdminError:
             continue
-        if any(here.values()):
-            found[file.path] = {key: value for key, value in here.items() if value}
+        if here.marks:
+            found[file.path] = here.marks
     return found

@@ -76,8 +76,10 @@ def guarded(
 ) -> Callable[[Request], Awaitable[Response]]:
     """The endpoint behind its checks. Nothing of a body is read before the credentials are right."""
 
+    name = f"{route.method} {route.path}"
+
     async def answer(request: Request) -> Response:
-        parent, name = request.headers.get(traces.HEADER), f"{route.method} {route.path}"
+        parent = request.headers.get(traces.HEADER)
         with request_of(request.headers.get(HEADER)) as request_id, traces.received(name, parent, may_begin=False):
             response = await answer_one(request)
         response.headers[HEADER] = request_id
