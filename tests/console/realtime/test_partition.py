@@ -108,7 +108,8 @@ def test_the_life_of_a_segment_is_shown_as_bars_and_in_words(
     text = reader.get(PAGE).content.decode()
     for words in (
         "commits <span", segment, "1 min", "built 1.2 s", 'class="bar-build"', 'class="bar-failed"',
-        'class="bar-commit"', "upload: The disk &lt;is&gt; full.", "What failed",
+        'class="bar-commit"', "upload failed: The disk &lt;is&gt; full.", "upload failed after 300 ms on",
+        "What failed",
     ):  # fmt: skip
         assert words in text
     assert "The disk <is>" not in text
@@ -122,7 +123,7 @@ def test_what_fails_again_and_again_is_shown_once_with_the_number_of_times(
     servers.lives = [life(segment, "ONLINE", *tries, ("upload", t0, t0 + 5, "The disk is full."))]
     text = reader.get(PAGE).content.decode()
     # two servers, each in the line of the segment and in the list; and the label of each bar
-    assert text.count(f"30 times lately download: {problem}") == 2
+    assert text.count(f"download failed 30 times lately: {problem}") == 2
     assert text.count("30 times lately, the last") == 2
     assert text.count(f'<div class="long">{problem}</div>') == 2
     assert text.count('<div class="long">The disk is full.</div>') == 2

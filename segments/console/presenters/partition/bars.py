@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
 from segments.console.presenters.badges import Mark, mark
+from segments.console.presenters.partition.failures import Failure, failures
 from segments.models import Segment
 from segments.services.realtime.segment_lives import Life, Step
 
@@ -36,12 +36,11 @@ class Bar:
 
 @dataclass(frozen=True)
 class Done:
-    """What a server did with the segment in one line; ``problems``: what failed of it,
-    each once."""
+    """What a server did with the segment in one line, and what failed of it."""
 
     server: str
     words: tuple[tuple[str, int], ...]
-    problems: tuple[str, ...]
+    failures: tuple[Failure, ...]
 
 
 @dataclass(frozen=True)
@@ -154,11 +153,14 @@ def _lane(life: Life, lane: int, longest: int, now_ms: int) -> Iterable[Bar]:
     for step in _later(life):
         ended = step.ended_ms or now_ms
         kind = "failed" if step.problem else step.kind
-        words = f"{_WORDS[step.kind]} in {ended - step.began_ms} ms on {life.server}"
-        text = f"{words}: {step.problem}" if step.problem else words
         x = min(AFTER_WIDTH - _LEAST, scale * (step.began_ms - began))
         width = min(AFTER_WIDTH - x, max(_LEAST, scale * (ended - step.began_ms)))
-        yield Bar(x, lane * LANE + 2.0, width, f"bar-{kind}", text)
+        yield Bar(x, lane * LANE + 2.0, width, f"bar-{kind}", _text(life, step, ended))
+
+
+def _text(life: Life, step: Step, ended_ms: int) -> str:
+    took = f"{ended_ms - step.began_ms} ms on {life.server}"
+    return f"{step.kind} failed after {took}: {step.problem}" if step.problem else f"{_WORDS[step.kind]} in {took}"
 
 
 def _done(life: Life, now_ms: int) -> Done:
@@ -167,6 +169,4 @@ def _done(life: Life, now_ms: int) -> Done:
         for step in sorted(_later(life), key=lambda step: step.ended_ms or now_ms)
         if not step.problem and step.ended_ms is not None
     ]
-    failed = Counter(f"{step.kind}: {step.problem}" for step in life.steps if step.problem)
-    problems = (text if times == 1 else f"{times} times lately {text}" for text, times in failed.items())
-    return Done(life.server, tuple(words), tuple(problems))
+    return Done(life.server, tuple(words), tuple(failures([life])))

@@ -1,4 +1,4 @@
-"""What the page of a partition shows: charts of its samples, bars of its segments, who commits, and what failed."""
+"""What the page of a partition shows: charts of its samples, bars of its segments, and who commits."""
 
 from __future__ import annotations
 
@@ -16,21 +16,10 @@ from segments.services.realtime.segment_lives import Life
 #: Hours that can be chosen; the first is shown unless another is asked for, the second of a partition with no older
 #: samples.
 HOURS: Final = (6, 1, 24)
-#: Segments and failures that are shown.
+#: Segments, failures and findings that are shown.
 SEGMENTS: Final = 15
-_FAILURES: Final = 20
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A step that failed, the last time at ``at_ms``; ``times``: in the same way."""
-
-    at_ms: int
-    segment: str
-    server: str
-    kind: str
-    problem: str
-    times: int = 1
+FAILURES: Final = 20
+_FINDINGS: Final = 20
 
 
 @dataclass(frozen=True)
@@ -73,24 +62,12 @@ def committers(lives: Iterable[Life]) -> list[Committer]:
     return [Committer(life.server, life.segment, life.since_ms) for life in lives if life.state == "COMMITTING"]
 
 
-def failures(lives: Iterable[Life]) -> list[Failure]:
-    """The newest steps that failed; what a server tries again and again in vain is one of them."""
-    found: dict[tuple[str, str, str, str], list[int]] = {}
-    for life in lives:
-        for step in life.steps:
-            if step.problem:
-                key = (life.segment, life.server, step.kind, step.problem)
-                found.setdefault(key, []).append(step.ended_ms or step.began_ms)
-    failed = [Failure(max(times), *key, len(times)) for key, times in found.items()]
-    return sorted(failed, key=lambda failure: -failure.at_ms)[:_FAILURES]
-
-
 def findings(table: Table, partition: int, segments: Sequence[Segment]) -> list[Finding]:
     """Open ones about the partition or one of these segments; their subjects begin with either."""
     of_partition = Q(subject=str(partition)) | Q(subject__startswith=f"{partition}:")
     about = of_partition | Q(subject__in=[segment.name for segment in segments])
     still_open = Finding.objects.filter(cluster=table.cluster.name, table_name=table.name, closed_at=None)
-    return list(still_open.filter(about).order_by("severity", "-first_seen")[:_FAILURES])
+    return list(still_open.filter(about).order_by("severity", "-first_seen")[:_FINDINGS])
 
 
 def _number(value: float) -> str:

@@ -14,12 +14,13 @@ from segments.console.access import page
 from segments.console.presenters.badges import Mark
 from segments.console.presenters.consumption import Line, lines
 from segments.console.presenters.partition import bars, chart
+from segments.console.presenters.partition.failures import failures
 from segments.console.presenters.partition.page import (
+    FAILURES,
     HOURS,
     SEGMENTS,
     charts,
     committers,
-    failures,
     findings,
     last_segments,
     usual_hours,
@@ -62,7 +63,7 @@ def partition(request: HttpRequest, typed: str, partition: int) -> HttpResponse:
         "most_segments": SEGMENTS,
         "widths": (bars.CONSUMED_WIDTH, bars.AFTER_WIDTH),
         "committers": committers(live["lives"].found),
-        "failures": failures(live["lives"].found),
+        "failures": failures(live["lives"].found)[:FAILURES],
         "findings": findings(table, partition, segments),
     }
     if request.headers.get("HX-Request"):
