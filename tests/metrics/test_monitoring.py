@@ -30,6 +30,13 @@ SEEDS = (
     "missingSegmentCount", "offlineSegmentDelayHours", "lastPushTimeDelayHours", "offsetAutoResetSkippedOffsets",
     "offsetAutoResetBackfillOffsets", "untrackedSegmentsCount", "retentionManagerError",
     "realtimeIngestionUpstreamOffset", "realtimeIngestionConsumingOffset", "realtimeIngestionDelayReportingStatus",
+    "llcZookeeperUpdateFailures", "llcSegmentsDeepStoreUploadRetrySuccess", "llcSegmentsDeepStoreUploadRetryError",
+    "llcControllerResponse", "resourceUtilizationLimitExceeded", "controllerPeriodicTaskRun",
+    "controllerPeriodicTaskError", "periodicTaskError", "periodicTaskNumTablesProcessed", "replicationFromConfig",
+    "segmentCount", "segmentCountIncludingReplaced", "percentOfReplicas", "percentSegmentsAvailable",
+    "segmentsWithLessReplicas", "tableCompressedSize", "tableConsumptionPaused", "tableDisabled", "totalDocumentCount",
+    "missingConsumingSegmentTotalCount", "maxRecordsLag", "maxRecordAvailabilityLagMs", "realtimeIngestionDelayMs",
+    "endToEndRealtimeIngestionDelayMs", "realtimeIngestionOffsetLag", "lineageBlockedDeleteCount",
 )  # fmt: skip
 
 

@@ -109,9 +109,7 @@ def _records(seen: Observation) -> list[Found]:
         )
     for segment in sorted(seen.missing_files):
         found.append(
-            Found(
-                NO_FILE, segment, "error", f"The deep store has no file of segment {segment}: a lost server loses it."
-            )
+            Found(NO_FILE, segment, "error", f"The deep store has no file of segment {segment}: only servers have it.")
         )
     return found
 

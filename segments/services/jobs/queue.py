@@ -79,12 +79,17 @@ def enqueue_end(ctx: Context, job_id: str) -> bool:
 
 def enqueue_clean_up(ctx: Context, typed_table: str) -> bool:
     """Have a worker run the retention pass over a table; False if the queue is down: the schedule runs it later."""
-    return _try(ctx.queue, RUN_PERIODIC, "RetentionManager", typed_table, named=_cluster(ctx))
+    return enqueue_pass(ctx, "RetentionManager", typed_table)
+
+
+def enqueue_pass(ctx: Context, name: str, typed_table: str) -> bool:
+    """Have a worker run a pass over a table; False if the queue is down: the schedule runs it later."""
+    return _try(ctx.queue, RUN_PERIODIC, name, typed_table, named=_cluster(ctx))
 
 
 def enqueue_rebalance(ctx: Context, typed_table: str) -> bool:
     """Have a worker carry the table's rebalance on; False if the queue is down: the schedule does it later."""
-    return _try(ctx.queue, RUN_PERIODIC, "RebalanceChecker", typed_table, named=_cluster(ctx))
+    return enqueue_pass(ctx, "RebalanceChecker", typed_table)
 
 
 def enqueue_on_cluster(queue: TaskQueue, cluster: str, work: str) -> bool:

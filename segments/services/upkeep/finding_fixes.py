@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+from segments.domain.upkeep.findings import is_of_validation
 from segments.errors import NotFound, StateConflict
 from segments.models import Finding
 from segments.names import TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.engine.fixes import Fix, no_fix
+from segments.services.jobs.queue import enqueue_pass
 from segments.services.upkeep.snooze import snoozes_of
+
+#: Which find what can be fixed from here.
+_CHECKER: Final = "SegmentStatusChecker"
+_OF_CONSUMPTION: Final = "RealtimeSegmentValidationManager"
 
 
 def find_finding(ctx: Context, table: TableName, number: int) -> Finding:
@@ -31,7 +37,8 @@ def plan_fix(ctx: Context, table: TableName, finding: Finding) -> Fix:
 
 
 def fix(ctx: Context, table: TableName, finding: Finding, *, actor: Actor) -> list[str]:
-    """Do it; a sentence for each thing done. The next pass closes the finding when it does not find it any more.
+    """Do it; a sentence for each thing done. The pass that found it is run again at once, and closes the finding when
+    it does not find it any more.
 
     StateConflict: there is nothing that can be done now.
     """
@@ -42,7 +49,14 @@ def fix(ctx: Context, table: TableName, finding: Finding, *, actor: Actor) -> li
             raise StateConflict(plan.why_not, remedy="The finding's text says what else to do.")
         recorded["writes"] = list(plan.writes[:100])
         recorded["sentences"] = sentences = plan.run()
-    return sentences
+    when = "The table is being checked again" if _check(ctx, table, finding) else "The next pass checks the table"
+    return [*sentences, f"{when}; what is not found any more is closed."]
+
+
+def _check(ctx: Context, table: TableName, finding: Finding) -> bool:
+    """Is it being looked for again? Not where the cluster's own controllers run the pass that found it."""
+    name = _CHECKER if is_of_validation(finding.code) else _OF_CONSUMPTION
+    return name not in ctx.engine.offers.own_passes and enqueue_pass(ctx, name, table.typed)
 
 
 def findings_json(ctx: Context, table: TableName, *, closed: bool) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from tests.services.realtime.test_committing_repair import is_whole, started
 from tests.services.realtime.test_realtime_upkeep import on_servers_only, staged
 from tests.services.realtime.test_realtime_validation import codes, view
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
+from tests.task_queue import FakeQueue
 
 pytestmark = pytest.mark.django_db
 
@@ -118,6 +119,34 @@ def test_a_segment_that_only_servers_have_is_copied(tmp_path: Path) -> None:
     servers.answers["uploadLLCSegment"] = {"crc": "5", "downloadUrl": uri}
     fix(world.ctx, TABLE, found, actor=ANN)
     assert world.fields(segment)["segment.download.url"].endswith(segment)
+
+
+def test_a_file_that_the_deep_store_lost_is_uploaded_again_and_looked_for_at_once(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    uri = staged(world, world.consuming[0])
+    segment, _ = on_servers_only(world, {"uploadLLCSegment": {"crc": "5", "downloadUrl": uri}})
+    run(world.ctx, TABLE)
+    world.ctx.deep_store.delete(f"t/{segment}")
+    run_status_checker(world.ctx, TABLE)
+    found, queue = finding("no-file", segment), FakeQueue()
+    world.ctx.deep_store.write(world.ctx.deep_store.path_of(uri) or "", b"tar")
+    steps = plan_fix(world.ctx, TABLE, found).writes
+    assert [step.split(" ")[0] for step in steps] == ["Asks", "Writes", "Changes"]
+    sentences = fix(replace(world.ctx, queue=queue), TABLE, found, actor=ANN)
+    assert sentences[-1].startswith("The table is being checked again")
+    assert queue.sent == [("segments.tasks.run_periodic", ["SegmentStatusChecker", TABLE.typed])]
+    assert world.ctx.deep_store.read(f"t/{segment}") == b"tar"
+    assert plan_fix(world.ctx, TABLE, found).why_not == "The deep store has its file by now."
+    run_status_checker(world.ctx, TABLE)
+    found.refresh_from_db()
+    assert found.closed_at is not None
+
+
+def test_without_a_queue_the_next_pass_looks_whether_a_fix_helped(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    found = half_commit(world)
+    sentences = fix(replace(world.ctx, queue=FakeQueue(is_down=True)), TABLE, found, actor=ANN)
+    assert sentences[-1].startswith("The next pass checks the table")
 
 
 def test_replicas_in_error_begin_again_and_the_last_copy_does_not(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from segments.clusters.embedded.realtime import committing
 from segments.clusters.embedded.realtime.described_writes import described
 from segments.clusters.embedded.realtime.replica_resets import Resets, plan_resets
 from segments.clusters.embedded.segments import deep_store_upload
+from segments.clusters.embedded.validation import missing_files
 from segments.domain.formats.plural import counted
 from segments.domain.realtime.repair.committing import Need
 from segments.domain.upkeep.findings import NO_FILE
@@ -79,12 +80,13 @@ def _copy(ctx: Context, table: TableName, segment: str) -> Fix:
     if record is None or not servers or not ctx.deep_store.exists:
         why = "No live server serves it." if ctx.deep_store.exists else "This installation has no deep store."
         return Fix(does, why_not=why if record else "The segment has no record any more.")
+    if not record.is_on_servers_only and not missing_files(ctx, table, [segment]):
+        return Fix(does, why_not="The deep store has its file by now.")
     where = ctx.deep_store.uri(ctx.deep_store.file_path(table.raw, segment, record.crc or 0))
     writes = (
         f"Asks {' or '.join(sorted(servers))} to upload the segment.",
         f"Writes {where}.",
-        f"Changes {paths.segment(table.typed, segment)}: segment.download.url {record.download_url or '(none)'} -> its "
-        "address there.",
+        f"Changes {paths.segment(table.typed, segment)}: segment.download.url is the address of that file.",
     )
 
     def run() -> list[str]:

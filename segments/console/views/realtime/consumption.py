@@ -128,6 +128,7 @@ PAUSE_IT: Final = Operation(
     find=realtime_table,
     explain=[
         "The servers commit what they have consumed; no row is lost and queries go on seeing all of it.",
+        "Should a server die before that, rows that no other one had read yet are out of sight until the resume.",
         "New rows stay in the stream until somebody resumes: mind how long the stream keeps them.",
         "The pause holds across restarts and repairs. Undo: resume, which goes on where it stopped.",
     ],

@@ -33,7 +33,7 @@ def _findings(target: Target) -> str:
 
 
 def _about(target: Target, plain: Operation) -> Operation:
-    return replace(plain, lists=[("The finding", [_finding(target).message])])
+    return replace(plain, warnings=[_finding(target).message])
 
 
 def _show_fix(target: Target, plain: Operation) -> Operation:
@@ -42,7 +42,8 @@ def _show_fix(target: Target, plain: Operation) -> Operation:
     return replace(
         plain,
         explain=[plan.does, *plain.explain],
-        lists=[("The finding", [finding.message]), ("What is written", plan.writes)],
+        warnings=[finding.message],
+        lists=[("Steps", plan.writes)],
         why_not=plan.why_not,
         why_not_title="Nothing can be done from here now.",
     )
@@ -50,7 +51,7 @@ def _show_fix(target: Target, plain: Operation) -> Operation:
 
 def _run_fix(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
     sentences = finding_fixes.fix(target.ctx, target.name, _finding(target), actor=actor)
-    return Outcome(f"{' '.join(sentences[:3]) or 'Done.'} The next pass closes the finding.")
+    return Outcome(" ".join([*sentences[:3], *sentences[3:][-1:]]))
 
 
 FIX: Final = Operation(
@@ -58,7 +59,7 @@ FIX: Final = Operation(
     title="Fix it",
     button="Fix it",
     tab="passes",
-    explain=["What is decided from is read again; what has changed meanwhile is not written over."],
+    explain=["Everything is read again first: what somebody else has changed meanwhile is not overwritten."],
     preview=_show_fix,
     run=_run_fix,
     back=_findings,
@@ -97,7 +98,7 @@ def _to_assign(target: Target, plain: Operation) -> Operation:
         widget=forms.TextInput(attrs=EXACT),
         help_text="The name with which they sign in. Empty: nobody takes care of it.",
     )  # fmt: skip
-    return replace(plain, lists=[("The finding", [finding.message])], fields={"person": person})
+    return replace(plain, warnings=[finding.message], fields={"person": person})
 
 
 def _run_assign(target: Target, values: Mapping[str, Any], actor: Actor) -> Outcome:
