@@ -109,7 +109,12 @@ def _records(seen: Observation) -> list[Found]:
         )
     for segment in sorted(seen.missing_files):
         found.append(
-            Found(NO_FILE, segment, "error", f"The deep store has no file of segment {segment}: only servers have it.")
+            Found(
+                NO_FILE,
+                segment,
+                "error",
+                f"The deep store has no file of segment {segment}: a server without a copy cannot load it.",
+            )
         )
     return found
 

@@ -32,7 +32,7 @@ def find_finding(ctx: Context, table: TableName, number: int) -> Finding:
 def plan_fix(ctx: Context, table: TableName, finding: Finding) -> Fix:
     """What would be done about the finding now. Reads, and changes nothing."""
     if finding.closed_at is not None:
-        return no_fix("The finding is closed: what was wrong is not any more.")
+        return no_fix("The finding is closed: what it says is not so any more.")
     return ctx.engine.consumption.plan_fix(ctx, table, finding.code, finding.subject)
 
 
@@ -50,7 +50,7 @@ def fix(ctx: Context, table: TableName, finding: Finding, *, actor: Actor) -> li
         recorded["writes"] = list(plan.writes[:100])
         recorded["sentences"] = sentences = plan.run()
     when = "The table is being checked again" if _check(ctx, table, finding) else "The next pass checks the table"
-    return [*sentences, f"{when}; what is not found any more is closed."]
+    return [*sentences, f"{when}, which closes the finding if it is gone."]
 
 
 def _check(ctx: Context, table: TableName, finding: Finding) -> bool:

@@ -30,7 +30,7 @@ def test_replicas_in_error_are_reset_one_by_one_by_its_controller(tmp_path: Path
     assert f"/segments/{TABLE.typed}/{segment}/reset?targetInstance=Server_s_8099" in write
     assert fix(kind.ctx, TABLE, found, actor=ANN) == [
         f"Reset 1 replica of {segment} in ERROR.",
-        "The next pass checks the table; what is not found any more is closed.",
+        "The next pass checks the table, which closes the finding if it is gone.",
     ]
     assert AuditEvent.objects.get(action="fixFinding").detail["writes"] == [write]
     view(kind.inside)

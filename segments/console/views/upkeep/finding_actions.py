@@ -41,11 +41,11 @@ def _show_fix(target: Target, plain: Operation) -> Operation:
     plan = finding_fixes.plan_fix(target.ctx, target.name, finding)
     return replace(
         plain,
-        explain=[plan.does, *plain.explain],
-        warnings=[finding.message],
-        lists=[("Steps", plan.writes)],
+        explain=[] if plan.why_not else [plan.does, *plain.explain],
+        warnings=[] if finding.closed_at else [finding.message],
+        lists=[("Steps", plan.writes)] if plan.writes else [],
         why_not=plan.why_not,
-        why_not_title="Nothing can be done from here now.",
+        why_not_title="There is nothing to do from here now.",
     )
 
 
