@@ -6,7 +6,7 @@ rows of an upsert table without a mask (``skipUpsert``) and with one that hides 
 asked of a segment file, whose rows never change: for the first time, after as many of its rows as ``CHANGED`` were
 hidden since the last query, and again. Times are processor
 time of all threads, so that other work on the machine does not count. ``--queries`` leaves ingestion into the other
-tables out.
+tables out. ``--http`` measures neither, but what whoever asks an installation waits (``over_http``).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Final
 
 import numpy as np
 
+from bench.keys import over_http
 from bench.realtime_ingest import CONFIG, SCHEMA, message
 from segments.dataplane.primary_keys.consuming_rows import KeyedRows
 from segments.dataplane.primary_keys.table_keys import TableKeys
@@ -143,7 +144,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keys", type=int, default=1_000_000)
     parser.add_argument("--queries", action="store_true")
+    parser.add_argument("--http", action="store_true")
     given = parser.parse_args()
+    if given.http:
+        over_http.run(given.keys)
+        return
     keys = given.keys
     print(f"rows per second (at least {GOAL_ROWS:,}) and bytes per key, masks included (at most {GOAL_BYTES})")
     found = {}
