@@ -17,8 +17,6 @@ _BLOCK: Final = 8_192
 #: Rows of which NumPy adds up products without starting threads, and such pieces that go into one call.
 _ALONE: Final = 10_000
 _ROWS: Final = 12
-#: Share of rows that count up to which a copy of them costs less than passing over the others.
-_FEW: Final = 0.75
 _DOCS: Final = "docs"
 _WHOLE: Final[dict[str, Any]] = {"sum": pc.sum, "min": pc.min, "max": pc.max}
 #: What passes over NaN, and what every number is better than.
@@ -54,14 +52,12 @@ def group_counting(
     columns: Mapping[str, Any], masks: ManyMasks, keys: Sequence[str], parts: Sequence[tuple[str, str]]
 ) -> pa.Table:
     """The same over the rows that count only. ``columns`` but the keys are of DOUBLE and without nulls; nothing is
-    copied unless few rows count.
+    copied but a lone column of which few rows count.
     """
     if not keys:
         count = pa.scalar(masks.count, pa.int64())
         found = [count if function == "count" else _over(function, columns[c], masks) for function, c in parts]
         return pa.table({f"p{i}": pa.array([v.as_py()], v.type) for i, v in enumerate(found)})
-    if masks.count < _FEW * len(masks.flags):
-        return group(pa.table(columns).filter(pa.array(masks.flags)), keys, parts)
     values = {c: v if c in keys else masks.nulled(v) for c, v in columns.items()}
     ones = pa.chunked_array([pa.array(np.zeros(len(masks.flags), np.uint8))])
     wanted: list[Any] = list(dict.fromkeys([(_DOCS, "count"), *((c, f) for f, c in parts if f != "count")]))
@@ -84,7 +80,7 @@ def _over(function: str, column: Any, masks: ManyMasks) -> Any:
         extreme = _extreme(function, column, masks)
         if np.isfinite(extreme):
             return pa.scalar(extreme, pa.float64())
-    few = masks.count < _FEW * len(masks.flags) and not masks.lies_together
+    few = masks.are_few and not masks.lies_together
     return _WHOLE[function](column.filter(pa.array(masks.flags)) if few else masks.nulled(column))
 
 

@@ -16,6 +16,8 @@ Flags = NDArray[np.bool_]
 _SHORTEST: Final = 1_024
 #: Rows of a run, on average, from which on Arrow passes over bits faster than flags are multiplied.
 _LONG_RUN: Final = 40
+#: Share of rows that count up to which a copy of them costs less than passing over the others.
+_FEW: Final = 0.75
 
 
 class RowMask:
@@ -76,6 +78,11 @@ class ManyMasks:
         self.count = sum(size if m is None else m.count for m, size in zip(masks, sizes, strict=True))
         self.lies_together = all(m is None or m.lies_together for m in masks)
         self._bits: dict[tuple[int, int], Any] = {}
+
+    @property
+    def are_few(self) -> bool:
+        """Does a copy of the rows that count cost less than passing over the others?"""
+        return self.count < _FEW * len(self.flags)
 
     def nulled(self, column: Any) -> Any:
         """A column of numbers without nulls whose rows that do not count are null: its values are not copied."""

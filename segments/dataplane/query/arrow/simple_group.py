@@ -95,12 +95,15 @@ def _over_rows(
     plan: QueryPlan, segments: Sequence[SegmentRows], keys: Sequence[str], inputs: Sequence[tuple[str, str]]
 ) -> pa.Table:
     table = scan_table(plan, segments)
+    masks = ManyMasks([s.valid for s in segments], [s.num_docs for s in segments]) if is_masked(segments) else None
+    if masks is not None and keys and masks.are_few:
+        # Texts are still numbers of their dictionary here, which copies fast.
+        table, masks = table.filter(pa.array(masks.flags)), None
     columns = {k: decoded(table.column(k)) for k in keys}
     columns |= {sql: table.column(sql).cast(pa.float64(), safe=False) for _, sql in inputs if sql}
-    if is_masked(segments):
-        masks = ManyMasks([s.valid for s in segments], [s.num_docs for s in segments])
-        return groups.group_counting(columns, masks, keys, inputs)
-    return groups.group(pa.table(columns), keys, inputs)
+    if masks is None:
+        return groups.group(pa.table(columns), keys, inputs)
+    return groups.group_counting(columns, masks, keys, inputs)
 
 
 def decoded(column: Any) -> Any:
