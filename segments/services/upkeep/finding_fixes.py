@@ -54,7 +54,7 @@ def fix(ctx: Context, table: TableName, finding: Finding, *, actor: Actor) -> li
 
 
 def _check(ctx: Context, table: TableName, finding: Finding) -> bool:
-    """Is it being looked for again? Not where the cluster's own controllers run the pass that found it."""
+    """Is the pass that finds it run again now? Not where the cluster's own controllers run the pass that found it."""
     name = _CHECKER if is_of_validation(finding.code) else _OF_CONSUMPTION
     return name not in ctx.engine.offers.own_passes and enqueue_pass(ctx, name, table.typed)
 

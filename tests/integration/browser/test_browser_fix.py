@@ -42,7 +42,7 @@ def test_a_file_that_the_deep_store_lost_is_uploaded_again_by_fix_it(
 
     def is_listed() -> bool:
         page.goto(f"/console/findings/?table={typed}")
-        return page.get_by_text("File missing").count() == 1
+        return page.get_by_role("link", name="Fix it…").count() == 1
 
     poll(is_listed, 30, "the finding")
     page.get_by_role("link", name="Fix it…").click()

@@ -121,7 +121,7 @@ def test_a_segment_that_only_servers_have_is_copied(tmp_path: Path) -> None:
     assert world.fields(segment)["segment.download.url"].endswith(segment)
 
 
-def test_a_file_that_the_deep_store_lost_is_uploaded_again_and_looked_for_at_once(tmp_path: Path) -> None:
+def test_a_file_that_the_deep_store_lost_is_uploaded_again_and_the_table_checked_at_once(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path, partitions=1)
     uri = staged(world, world.consuming[0])
     segment, _ = on_servers_only(world, {"uploadLLCSegment": {"crc": "5", "downloadUrl": uri}})
@@ -142,7 +142,7 @@ def test_a_file_that_the_deep_store_lost_is_uploaded_again_and_looked_for_at_onc
     assert found.closed_at is not None
 
 
-def test_without_a_queue_the_next_pass_looks_whether_a_fix_helped(tmp_path: Path) -> None:
+def test_without_a_queue_the_next_pass_checks_whether_a_fix_helped(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path, partitions=1)
     found = half_commit(world)
     sentences = fix(replace(world.ctx, queue=FakeQueue(is_down=True)), TABLE, found, actor=ANN)
