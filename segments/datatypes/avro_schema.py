@@ -16,8 +16,9 @@ _DEEPEST: Final = 100
 #: Values that take no bytes, in a row, and in each item of a list or map.
 _MOST_EMPTY: Final = 2_000
 _MOST_EMPTY_IN_ITEM: Final = 16
-#: Bytes of a decimal: 1,233 digits. The time to decode one grows with the square of its length.
+#: Bytes and digits of a decimal. The time to decode one grows with the square of its length.
 _MOST_OF_DECIMAL: Final = 512
+_MOST_DIGITS: Final = 1_233
 
 
 def numbers_as_stored(schema: Any, kept: Collection[str]) -> Any:
@@ -54,6 +55,8 @@ class _Measure:
             return True, max((self.of(n, namespace, depth + 1)[1] for n in node if n != "null"), default=0)
         if isinstance(node, str):
             return self._of_name(node, namespace)
+        if any(int(node.get(key) or 0) > _MOST_DIGITS for key in ("precision", "scale")):
+            raise ValueError(f"it has decimals of more than {_MOST_DIGITS} digits")
         match node["type"]:
             case "record" | "error":
                 return self._of_record(node, namespace, depth)

@@ -54,6 +54,9 @@ HOSTILE = {
     "records in records that take no bytes": doubled(40),
     "rows that take no bytes": record("null", "null"),
     "very deep types": nested(500),
+    "decimals of a gigabyte": record(
+        {"type": "bytes", "logicalType": "decimal", "precision": 1_000_000_000, "scale": 1_000_000_000}
+    ),
 }
 
 
