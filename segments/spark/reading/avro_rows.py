@@ -284,5 +284,5 @@ _UNPACK: Final[dict[str, Callable[[bytes], bytes]]] = {
     "snappy": _snappy,
     "zstandard": lambda packed: zstandard.ZstdDecompressor().stream_reader(packed).read(_MOST_OF_BLOCK + 1),
     "bzip2": lambda packed: bz2.BZ2Decompressor().decompress(packed, _MOST_OF_BLOCK + 1),
-    "xz": lambda packed: lzma.LZMADecompressor().decompress(packed, _MOST_OF_BLOCK + 1),
+    "xz": lambda packed: lzma.LZMADecompressor(memlimit=_MOST_OF_BLOCK).decompress(packed, _MOST_OF_BLOCK + 1),
 }
