@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from segments.dataplane.realtime.decoded import Decoded
-from segments.domain.tables.schema import parse_schema
+from segments.dataplane.realtime.mutable_segment import MutableSegment
+from segments.domain.tables.schema import Schema, parse_schema
+from segments.domain.tables.table_config import TableConfig
 from tests.realtime.test_decode import NOW, decoder
+from tests.realtime.test_mutable_segment import NAME, config_of
 from tests.realtime.test_nested_messages import nested
 
 VALUES = [
@@ -41,3 +46,30 @@ def check(found: Decoded, times: int, value: bytes) -> None:
     assert (kept.count(2), kept.count(3)) == (times, times), value
     assert kept.count(1) + len(found.set_aside) == times, value
     assert {s.position % 3 for s in found.set_aside} <= {1}, value
+
+
+@pytest.mark.parametrize("kind", ["STRING", "DOUBLE", "FLOAT", "LONG", "INT", "TIMESTAMP"])
+def test_a_segment_of_odd_times_is_built(kind: str, tmp_path: Path) -> None:
+    unit = "DAYS" if kind in ("INT", "FLOAT") else "MILLISECONDS"
+    form = "TIMESTAMP" if kind == "TIMESTAMP" else f"1:{unit}:EPOCH"
+    time = {"name": "ts", "dataType": kind, "format": form, "granularity": "1:DAYS"}
+    fields = [{"name": "b", "dataType": "INT"}]
+    schema = parse_schema({"schemaName": "t", "dateTimeFieldSpecs": [time], "dimensionFieldSpecs": fields})
+    built(schema, config_of(), b"ts", tmp_path)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_a_segment_of_odd_values_is_built(kind: str, tmp_path: Path) -> None:
+    fields = [{"name": "a", "dataType": kind}, {"name": "b", "dataType": "INT"}]
+    schema = parse_schema({"schemaName": "t", "dimensionFieldSpecs": fields})
+    built(schema, config_of(segmentsConfig={}), b"a", tmp_path)
+
+
+def built(schema: Schema, config: TableConfig, column: bytes, folder: Path) -> None:
+    """All that was not set aside, and the segment that it becomes."""
+    decoding, segment, kept = decoder(schema), MutableSegment(NAME, schema, config), 0
+    for value in VALUES:
+        found = decoding.decode([b'{"b":2}', b'{"b":1,"' + column + b'":' + value + b"}", b'{"b":3}'], now_ms=NOW)
+        segment.append(found.table, found.masks)
+        kept += found.table.num_rows
+    assert segment.build(folder, creation_time_ms=NOW).total_docs == kept > len(VALUES)
