@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from segments.domain.formats.plural import counted
 from segments.domain.replacement.lineage import Entry, State
 from segments.errors import InvalidInput
 
@@ -126,7 +127,7 @@ def parts_by_rows(files: Sequence[InputFile], rows: Mapping[str, int], target: i
     total = sum(rows.values())
     if total > MOST_PARTS * target:
         raise InvalidInput(
-            f"{total:,} rows in segments of {target:,} are more than {MOST_PARTS:,} segments.",
+            f"{counted(total, 'row')} in segments of {target:,} are more than {MOST_PARTS:,} segments.",
             remedy="Raise segmentTargetRows, or push folder by folder.",
             field="segmentTargetRows",
         )

@@ -49,7 +49,7 @@ class ComplexType:
 
     def rows(self, row: Mapping[str, Any], most: int, most_bytes: int) -> Iterator[dict[str, Any]]:
         """What one row of the input becomes. Raises ValueError for more than ``most`` rows, or ``most_bytes`` in them:
-        each repeats what is beside the lists. And, while it is iterated, when a renamed field meets another one.
+        each repeats what stands next to the lists. And, while it is iterated, when a renamed field meets another one.
         """
         found = [self._flat(dict(row), "")]
         for name in self.unnest:

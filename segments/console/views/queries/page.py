@@ -146,4 +146,5 @@ def _asked(ctx: Context, sql: str, snapshot: str) -> dict[str, Any]:
     name = snapshot or named
     if name and (name != CURRENT or named):
         return query_as_of(ctx, sql, {}, name)
-    return wiring.query(ctx.cluster).query(sql)
+    answer: dict[str, Any] = wiring.query(ctx.cluster).query(sql)
+    return answer
