@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import orjson
 import pytest
 
 from segments.dataplane.realtime.decoded import Decoded
 from segments.dataplane.realtime.mutable_segment import MutableSegment
+from segments.domain.realtime.streams.stream_offset import parse_offset
 from segments.domain.tables.schema import Schema, parse_schema
 from segments.domain.tables.table_config import TableConfig
+from segments.services.realtime.messages import browsing
+from segments.services.realtime.messages.reading import Message
 from tests.realtime.test_decode import NOW, decoder
 from tests.realtime.test_mutable_segment import NAME, config_of
 from tests.realtime.test_nested_messages import nested
@@ -73,3 +77,10 @@ def built(schema: Schema, config: TableConfig, column: bytes, folder: Path) -> N
         segment.append(found.table, found.masks)
         kept += found.table.num_rows
     assert segment.build(folder, creation_time_ms=NOW).total_docs == kept > len(VALUES)
+
+
+@pytest.mark.parametrize("stored_ms", [1, NOW, 1 << 62])
+def test_a_message_of_any_time_is_shown(stored_ms: int) -> None:
+    shown = browsing._shown(Message(parse_offset("kafka", "7"), b"{}", None, stored_ms), orjson.loads)
+    assert shown.stored_at is not None
+    assert shown.stored_at.timestamp() * 1000 == pytest.approx(min(stored_ms, 253_000_000_000_000), abs=1)
