@@ -148,6 +148,7 @@ class SegmentAdmin(ReadOnlyAdmin):
         "size_bytes",
     ]
     list_filter = [reingestion.BrokenFilter, "is_visible", "status", "table"]
+    list_per_page = 12  # as of tables
     list_select_related = ["table"]
     search_fields = ["name"]
     readonly_fields = ["reingestion"]
