@@ -90,6 +90,7 @@ DATABASES = {
     }
 }
 LANGUAGE_CODE = "en"
+FORMAT_MODULE_PATH = "pinotadmin.formats"
 TIME_ZONE = "UTC"
 USE_TZ = True
 #: Every address that is made begins with it.

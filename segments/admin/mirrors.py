@@ -48,6 +48,7 @@ class TableAdmin(ReadOnlyAdmin):
     read_by = ("cluster__name", "name")
     list_display = ["name", "cluster", "type", "consumption", "rows", "segments_visible", "replicas"]
     list_filter = ["cluster", "type", "ingestion_type"]
+    list_per_page = 12  # each row brings its own menu
     list_select_related = ["cluster"]
     search_fields = ["name"]
     actions: ClassVar[list[str] | None] = ["pause_selected", "resume_selected", "commit_selected"]
@@ -147,6 +148,7 @@ class SegmentAdmin(ReadOnlyAdmin):
         "size_bytes",
     ]
     list_filter = [reingestion.BrokenFilter, "is_visible", "status", "table"]
+    list_per_page = 12  # as of tables
     list_select_related = ["table"]
     search_fields = ["name"]
     readonly_fields = ["reingestion"]

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 
 from segments.domain.formats.plural import counted
+from segments.models import Table
 from segments.services.access.read_rights import readable_rows, reads_all
+
+#: A filter with more choices than these is slow to load, and nobody finds anything in it.
+_MOST_TABLES: Final = 200
 
 
 class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]  # unfold ships no types
     """Rows that only our own code writes. Counting all rows of a big table is left out."""
 
     show_full_result_count = False
-    list_per_page = 50
+    list_per_page = 25
     actions: ClassVar[list[str] | None] = None
     #: Columns with the names of a row's cluster and (typed) table; None: rows are about no table.
     read_by: tuple[str, str] | None = None
@@ -31,9 +35,10 @@ class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]  # unfold ships no types
         )
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
-        """Where reading is restricted none by table of another model: its choices would name them all."""
+        """None by table, whose choices would name them all, where reading is restricted or there are very many."""
         listed = list(super().get_list_filter(request))
-        return listed if reads_all(request.user) else [f for f in listed if f not in ("table", "table_name")]
+        is_offered = reads_all(request.user) and Table.objects.count() <= _MOST_TABLES
+        return listed if is_offered else [f for f in listed if f not in ("table", "table_name")]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Nobody: ZooKeeper or a use case is where rows come from."""

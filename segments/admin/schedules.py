@@ -46,7 +46,7 @@ class _ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # the model has
         fields = ("enabled", "interval", "crontab")
         labels: ClassVar = {"interval": "Interval", "crontab": "Calendar"}
         help_texts: ClassVar = {
-            "enabled": "Off: it does not run automatically.",
+            "enabled": "Switched off it runs only when somebody presses Run now.",
             "interval": "Either this or a calendar.",
             "crontab": "Either this or an interval.",
         }
@@ -70,11 +70,11 @@ class PeriodicTaskAdmin(ModelAdmin):  # type: ignore[misc]  # unfold ships no ty
     list_select_related = ["interval", "crontab"]
     search_fields = ["name", "description"]
     fieldsets = [
-        (None, {"fields": ["name", "does", "enabled"]}),
+        (None, {"fields": ["title", "does", "enabled"]}),
         ("When it runs", {"fields": ["interval", "crontab", "runs", "next_five"]}),
         ("Last run", {"fields": ["result"]}),
     ]
-    readonly_fields = ["name", "does", "runs", "next_five", "result"]
+    readonly_fields = ["title", "does", "runs", "next_five", "result"]
     actions = ["enable_tasks", "disable_tasks"]
     actions_row = ["run_now"]
     actions_detail = ["run_now"]
@@ -87,6 +87,15 @@ class PeriodicTaskAdmin(ModelAdmin):  # type: ignore[misc]  # unfold ships no ty
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Nobody: rows are made from declarations and table configs."""
         return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nobody: what is declared would only come back. A schedule that nobody wants is switched off."""
+        return False
+
+    @admin.display(description="Name")
+    def title(self, row: PeriodicTask) -> str:
+        """Without what Celery says about names."""
+        return str(row.name)
 
     @admin.display(description="What it does")
     def does(self, row: PeriodicTask) -> str:

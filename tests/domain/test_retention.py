@@ -63,9 +63,8 @@ def test_until_when_an_entry_can_be_taken_back(
     body = {**config().body, "metadata": {"customConfigs": custom}}
     own = replace(entry("x", old, "b", "COMPLETED", NOW - age), notes=notes)
     lineage = of(own)
-    assert (
-        retention.rollback_deadline_ms(lineage, own, parse_table_config(body), lineage.mentioned(), NOW, NEXT) == until
-    )
+    clean_ups = retention.CleanUps(lineage, parse_table_config(body), lineage.mentioned())
+    assert clean_ups.rollback_deadline_ms(own, NOW, NEXT) == until
 
 
 def test_what_a_later_snapshot_superseded_goes_with_the_next_pass() -> None:
@@ -75,9 +74,8 @@ def test_what_a_later_snapshot_superseded_goes_with_the_next_pass() -> None:
         entry(x, a, b, "COMPLETED", NOW - 9 + at, notes={FORCED_CLEANUP: "true"}) for at, (x, a, b) in steps
     )
     lineage = of(first, second, third)
-    found = [
-        retention.rollback_deadline_ms(lineage, e, config(), lineage.mentioned(), NOW, NEXT) for e in (first, third)
-    ]
+    clean_ups = retention.CleanUps(lineage, config(), lineage.mentioned())
+    found = [clean_ups.rollback_deadline_ms(e, NOW, NEXT) for e in (first, third)]
     assert found == [NEXT, third.timestamp_ms + DAY]
 
 

@@ -13,17 +13,15 @@ from segments.console.presenters.badges import Mark, mark
 from segments.domain.pinot.capabilities import parse_version
 from segments.domain.pinot.cleanup import rollback_until_ms
 from segments.domain.replacement.decisions import revert_blockers
-from segments.domain.replacement.lineage import PINNED, Entry, Lineage, State
-from segments.domain.replacement.rollback import built_on
+from segments.domain.replacement.lineage import LIVE, PINNED, Entry, Lineage, State
+from segments.domain.replacement.rollback import replacing
 from segments.domain.tables.table_config import parse_table_config
-from segments.domain.upkeep.retention import rollback_deadline_ms
+from segments.domain.upkeep.retention import CleanUps
 from segments.errors import PinotAdminError
 from segments.models import AuditEvent, LineageEntry, Segment, Table
 from segments.services.replacement.undo.planning import RolledBack
 from segments.services.upkeep.schedules import RETENTION, next_run_ms
 
-#: Segment names shown before a list is folded.
-SHOWN = 5
 _ACTIONS = ("startReplaceSegments", "endReplaceSegments", "revertReplaceSegments", "rollback", "undoRollback")
 
 
@@ -62,7 +60,7 @@ def timeline(table: Table, entries: Sequence[LineageEntry], undos: Sequence[Roll
     lineage = Lineage(table.name, {e.entry_id: _value(e) for e in everything})
     serving = _serving(table, entries)
     events = _events(table, [e.entry_id for e in entries])
-    shown, deadline_of = _shown(lineage), _deadlines(table, lineage)
+    shown, deadline_of, replaced_again = _shown(lineage), _deadlines(table, lineage), _replaced_again(lineage)
     return [
         Step(
             entry=e,
@@ -73,7 +71,7 @@ def timeline(table: Table, entries: Sequence[LineageEntry], undos: Sequence[Roll
             why_not=_why_not(lineage, lineage.entries[e.entry_id], serving),
             undo_until=undo_until.get(e.entry_id),
             is_current=e.entry_id in shown,
-            is_replaced_again=e.state == State.COMPLETED and len(built_on(lineage, lineage.entries[e.entry_id])) > 1,
+            is_replaced_again=e.state == State.COMPLETED and e.entry_id in replaced_again,
         )
         for e in entries
     ]
@@ -122,19 +120,25 @@ def _shown(lineage: Lineage) -> set[str]:
     }
 
 
+def _replaced_again(lineage: Lineage) -> set[str]:
+    """Ids of the entries of whose new side another one that is not reverted replaced something."""
+    later = replacing(e for e in lineage.entries.values() if e.state in LIVE)
+    return {e.id for e in lineage.entries.values() if any(i != e.id for s in e.segments_to for i in later.get(s, ()))}
+
+
 def _deadlines(table: Table, lineage: Lineage) -> Callable[[Entry], datetime | None]:
     """Until when an entry can be taken back, as far as it is known."""
     try:
         config = parse_table_config(table.config)
     except PinotAdminError:
         return lambda entry: None
-    now_ms, mentioned = int(timezone.now().timestamp() * 1000), lineage.mentioned()
+    now_ms, clean_ups = int(timezone.now().timestamp() * 1000), CleanUps(lineage, config, lineage.mentioned())
     is_ours = wiring.offers_of(table.cluster).own_upkeep
     next_pass_ms = next_run_ms(RETENTION) if is_ours else None
 
     def deadline_of(entry: Entry) -> datetime | None:
         if is_ours:
-            until = rollback_deadline_ms(lineage, entry, config, mentioned, now_ms, next_pass_ms)
+            until = clean_ups.rollback_deadline_ms(entry, now_ms, next_pass_ms)
         else:
             until = rollback_until_ms(entry, config, parse_version(table.cluster.version))
         return datetime.fromtimestamp(until / 1000, UTC) if until is not None else None

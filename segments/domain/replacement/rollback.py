@@ -9,7 +9,7 @@ not exist any more: nobody will see it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from segments.domain.replacement.lineage import LIVE, Entry, Lineage, State
@@ -64,24 +64,30 @@ def built_on(lineage: Lineage, entry: Entry) -> tuple[Entry, ...]:
     """The entry and all live ones that replaced its new side, theirs, and so on; newest first, so that each comes
     before what it is on.
     """
-    found, reached = {entry.id: entry}, set(entry.segments_to)
-    waiting = {e.id: e for e in lineage.entries.values() if e.state in LIVE and e.id != entry.id}
-    while level := [e for e in waiting.values() if reached & set(e.segments_from)]:
-        for one in level:
-            found[one.id] = waiting.pop(one.id)
-            reached |= set(one.segments_to)
+    replaced_by = replacing(e for e in lineage.entries.values() if e.state in LIVE)
+    found, level = {entry.id: entry}, [entry]
+    while level:
+        later = {i for e in level for s in e.segments_to for i in replaced_by.get(s, ())} - found.keys()
+        level = [lineage.entries[i] for i in later]
+        found |= {e.id: e for e in level}
     return _newest_first(found.values())
+
+
+def replacing(entries: Iterable[Entry]) -> dict[str, list[str]]:
+    """{segment: ids of the entries that have it on their old side}"""
+    found: dict[str, list[str]] = {}
+    for entry in entries:
+        for name in entry.segments_from:
+            found.setdefault(name, []).append(entry.id)
+    return found
 
 
 def _newest_first(entries: Collection[Entry]) -> tuple[Entry, ...]:
     """By what replaced what; among independent ones by time. Clocks of different machines may contradict the chain."""
-    left, ordered = {e.id: e for e in entries}, []
+    left, ordered, replaced_by = {e.id: e for e in entries}, [], replacing(entries)
+    later = {e.id: {i for s in e.segments_to for i in replaced_by.get(s, ())} - {e.id} for e in entries}
     while left:
-        free = [
-            e
-            for e in left.values()
-            if not any(set(e.segments_to) & set(o.segments_from) for o in left.values() if o.id != e.id)
-        ]
+        free = [e for e in left.values() if later[e.id].isdisjoint(left)]
         chosen = max(free or left.values(), key=lambda e: (e.timestamp_ms, e.id))
         ordered.append(left.pop(chosen.id))
     return tuple(ordered)
@@ -109,7 +115,7 @@ def _blockers(
     found: list[StateConflict | PreconditionFailed] = [
         StateConflict(
             f"Lineage entry '{e.id}' is still IN_PROGRESS.",
-            remedy="Wait for its end, or give forceRevert=true.",
+            remedy="Wait for its end, or revert it first (forceRevert=true).",
             entry=e.id,
         )
         for e in steps

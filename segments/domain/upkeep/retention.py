@@ -7,7 +7,7 @@ or deleted here.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -69,25 +69,52 @@ def plan_lineage(
     delete: list[str] = []
     why: list[str] = []
     orphans: list[str] = []
-    wanted = settings_or_default(config)
-    kept = lineage.pinned() | rollback_targets(lineage, wanted.kept_by_time) | set(spare)
-    superseded = _superseded(lineage, wanted.kept_by_push) if config.is_refresh else set()
-    linked = _built_on_what_is_left(lineage, ideal)
-    for entry in (e for e in lineage.in_order() if not e.is_pinned):
-        side, due = _spent_side(entry, config, now_ms)
-        due = due or entry.id in superseded
-        left = [s for s in side if s in ideal]
-        going = [s for s in left if s not in kept]
-        if not left and (entry.state is State.COMPLETED or due) and entry.id not in linked:
+    for fate in _fates(lineage, config, ideal, spare):
+        entry, side = fate.entry, fate.entry.hides
+        if fate.is_dropped(config, now_ms):
             drop.append(entry.id)
             orphans += side if entry.state is not State.COMPLETED else ()
             why.append(
                 f"Dropped lineage entry {entry.id} ({entry.state}): none of its {len(side)} old segments is left."
             )
-        elif going and due:
-            delete += going
-            why.append(f"Deleted {counted(len(going), 'segment')} of lineage entry {entry.id} ({entry.state}).")
+        elif fate.going and fate.is_due(config, now_ms):
+            delete += fate.going
+            why.append(f"Deleted {counted(len(fate.going), 'segment')} of lineage entry {entry.id} ({entry.state}).")
     return LineagePlan(tuple(drop), tuple(dict.fromkeys(delete)), tuple(why), tuple(dict.fromkeys(orphans)))
+
+
+@dataclass(frozen=True)
+class _Fate:
+    """What becomes of an entry that is not pinned, and of the segments that it hides, whenever it is due. ``is_left``:
+    is one of them there? ``going``: those that nothing keeps. ``is_linked``: its chain still needs the entry.
+    """
+
+    entry: Entry
+    is_left: bool
+    going: list[str]
+    is_superseded: bool
+    is_linked: bool
+
+    def is_due(self, config: TableConfig, now_ms: int) -> bool:
+        """Is it time for its segments to go?"""
+        return self.is_superseded or _is_spent(self.entry, config, now_ms)
+
+    def is_dropped(self, config: TableConfig, now_ms: int) -> bool:
+        """Does the entry itself go?"""
+        if self.is_left or self.is_linked:
+            return False
+        return self.entry.state is State.COMPLETED or self.is_due(config, now_ms)
+
+
+def _fates(lineage: Lineage, config: TableConfig, ideal: Collection[str], spare: Collection[str]) -> Iterator[_Fate]:
+    wanted = settings_or_default(config)
+    kept = lineage.pinned() | rollback_targets(lineage, wanted.kept_by_time) | set(spare)
+    superseded = _superseded(lineage, wanted.kept_by_push) if config.is_refresh else set()
+    linked = _built_on_what_is_left(lineage, ideal)
+    for entry in (e for e in lineage.in_order() if not e.is_pinned):
+        left = [s for s in entry.hides if s in ideal]
+        going = [s for s in left if s not in kept]
+        yield _Fate(entry, bool(left), going, entry.id in superseded, entry.id in linked)
 
 
 def _built_on_what_is_left(lineage: Lineage, ideal: Collection[str]) -> set[str]:
@@ -105,15 +132,14 @@ def _superseded(lineage: Lineage, keep: int) -> set[str]:
     return {old.id for entry in lineage.entries.values() for old in superseded_by(lineage, entry, keep)}
 
 
-def _spent_side(entry: Entry, config: TableConfig, now_ms: int) -> tuple[tuple[str, ...], bool]:
-    """(the side that is to go, is it time?)"""
+def _is_spent(entry: Entry, config: TableConfig, now_ms: int) -> bool:
     match entry.state:
         case State.COMPLETED:
-            return entry.segments_from, now_ms - entry.timestamp_ms > config.replaced_retention_ms
+            return now_ms - entry.timestamp_ms > config.replaced_retention_ms
         case State.REVERTED:
-            return entry.segments_to, True
+            return True
         case State.IN_PROGRESS:
-            return entry.segments_to, now_ms - last_sign_ms(entry) > config.entry_retention_ms
+            return now_ms - last_sign_ms(entry) > config.entry_retention_ms
 
 
 def plan_time(
@@ -165,38 +191,47 @@ def last_committed(segments: Iterable[SegmentMetadata]) -> set[str]:
     return {segment for _, segment in last.values()}
 
 
-def touched_from_ms(
-    lineage: Lineage, entry: Entry, config: TableConfig, ideal: Collection[str], now_ms: int
-) -> int | None:
-    """From when on (epoch ms) a retention pass would delete of the entry's hidden side, or drop it; None: under the
-    present rules never.
-    """
-    for at in (now_ms, entry.timestamp_ms + config.replaced_retention_ms + 1):
-        plan = plan_lineage(lineage, config, ideal, max(at, now_ms))
-        if entry.id in plan.drop or set(plan.delete) & set(entry.hides):
-            return max(at, now_ms)
-    return None
+class CleanUps:
+    """When clean-ups will touch entries of a lineage; it is gone through once, for however many entries."""
 
+    def __init__(self, lineage: Lineage, config: TableConfig, ideal: Collection[str]) -> None:
+        self._config = config
+        self._fates = {f.entry.id: f for f in _fates(lineage, config, ideal, ())}
+        self._going: dict[str, list[_Fate]] = {}
+        for fate in self._fates.values():
+            for name in fate.going:
+                self._going.setdefault(name, []).append(fate)
 
-def rollback_deadline_ms(
-    lineage: Lineage, entry: Entry, config: TableConfig, ideal: Collection[str], now_ms: int, next_pass_ms: int | None
-) -> int | None:
-    """Until when (epoch ms) a COMPLETED entry can be taken back as far as clean-ups go; None: no clean-up ends it, or
-    it is not known when.
+    def touched_from_ms(self, entry: Entry, now_ms: int) -> int | None:
+        """From when on (epoch ms) a retention pass would delete of the entry's hidden side, or drop it; None: under the
+        present rules never.
+        """
+        after = entry.timestamp_ms + self._config.replaced_retention_ms + 1
+        return next((at for at in (now_ms, max(after, now_ms)) if self._touches(entry, at)), None)
 
-    An entry with an empty old side has nothing that is kept: the next pass, at ``next_pass_ms``, drops it whatever its
-    age. So goes what a later snapshot superseded. What is pinned or among the snapshots that the table keeps stays.
-    """
-    if entry.state is not State.COMPLETED:
-        return None
-    due, kept_until = (
-        touched_from_ms(lineage, entry, config, ideal, now_ms),
-        entry.timestamp_ms + config.replaced_retention_ms,
-    )
-    if due is None:
-        return None
-    is_by_age = bool(entry.segments_from) and (due > now_ms or kept_until < now_ms)
-    return kept_until if is_by_age else next_pass_ms
+    def rollback_deadline_ms(self, entry: Entry, now_ms: int, next_pass_ms: int | None) -> int | None:
+        """Until when (epoch ms) a COMPLETED entry can be taken back as far as clean-ups go; None: no clean-up ends it,
+        or it is not known when.
+
+        An entry with an empty old side has nothing that is kept: the next pass, at ``next_pass_ms``, drops it whatever
+        its age. So goes what a later snapshot superseded. What is pinned or among the snapshots that the table keeps
+        stays.
+        """
+        if entry.state is not State.COMPLETED:
+            return None
+        due = self.touched_from_ms(entry, now_ms)
+        if due is None:
+            return None
+        kept_until = entry.timestamp_ms + self._config.replaced_retention_ms
+        is_by_age = bool(entry.segments_from) and (due > now_ms or kept_until < now_ms)
+        return kept_until if is_by_age else next_pass_ms
+
+    def _touches(self, entry: Entry, at_ms: int) -> bool:
+        own = self._fates.get(entry.id)
+        if own is not None and own.is_dropped(self._config, at_ms):
+            return True
+        hidden = {f.entry.id: f for s in entry.hides for f in self._going.get(s, ())}
+        return any(fate.is_due(self._config, at_ms) for fate in hidden.values())
 
 
 def check_retention(text: str | None) -> None:

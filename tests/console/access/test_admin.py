@@ -48,6 +48,11 @@ def test_rows_can_be_listed_searched_and_opened_but_not_added(root: Client, mode
     assert root.get(f"{base}add/").status_code == 403
 
 
+def test_moments_are_written_as_in_the_console(root: Client) -> None:
+    event = make_event(target="t_OFFLINE")
+    assert f"{event.at:%Y-%m-%d %H:%M:%S}" in root.get("/admin/segments/auditevent/").content.decode()
+
+
 def test_not_even_a_superuser_deletes_an_audit_record(root: Client) -> None:
     event = AuditEvent.objects.get()
     assert root.post(f"/admin/segments/auditevent/{event.pk}/delete/", {"post": "yes"}).status_code == 403

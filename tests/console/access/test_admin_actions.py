@@ -281,6 +281,16 @@ def test_schedules_are_listed_and_shown_in_words(root: Client) -> None:
     assert len(re.findall(r"<div>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC</div>", shown)) == 5
 
 
+def test_nobody_deletes_a_schedule(root: Client) -> None:
+    ensure_schedules(DECLARED)
+    row = PeriodicTask.objects.get(name="Retention")
+    assert "Delete" not in root.get(f"{SCHEDULES}{row.pk}/change/").content.decode()
+    assert "delete_selected" not in root.get(SCHEDULES).content.decode()
+    assert root.post(f"{SCHEDULES}{row.pk}/delete/", {"post": "yes"}).status_code == 403
+    root.post(f"/admin/django_celery_beat/intervalschedule/{row.interval_id}/delete/", {"post": "yes"})
+    assert PeriodicTask.objects.filter(name="Retention").exists()
+
+
 def test_a_schedule_is_changed_on_record_and_has_one_rhythm(root: Client) -> None:
     ensure_schedules(DECLARED)
     row = PeriodicTask.objects.get(name="Retention")

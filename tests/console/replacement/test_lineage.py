@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
@@ -84,9 +85,17 @@ def test_an_entry_that_cannot_be_taken_back_says_why(operator: Client, world: Wo
     assert "&#x27;gone&#x27; of the old side is deleted." in text
 
 
-def test_a_long_list_of_segments_is_folded(viewer: Client, world: World) -> None:
+def test_a_long_list_of_segments_is_on_the_page_of_its_entry_and_folded_there(viewer: Client, world: World) -> None:
     make_entry(make_table("t_OFFLINE"), segments_to=[f"s_{i}" for i in range(12)])
-    assert "and 7 more" in viewer.get(LINEAGE).content.decode()
+    listed = viewer.get(LINEAGE).content.decode()
+    assert f'<a class="small" href="{LINEAGE}entry-1/">and 7 more</a>' in listed
+    assert "s_11" not in listed
+
+
+def test_of_a_very_long_list_the_first_500_are_shown() -> None:
+    text = render_to_string("console/partials/names.html", {"names": [f"s_{i}" for i in range(1200)]})
+    assert text.count("<li>") == 500
+    assert "These are the first 500; 700 more are not listed here." in text
 
 
 def test_without_entries_the_page_explains_itself(viewer: Client, world: World) -> None:

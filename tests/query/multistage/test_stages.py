@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -180,6 +181,22 @@ def test_what_is_not_understood_is_refused_by_its_name(sql: str, code: int, word
         plan(sql)
     assert refused.value.error_code == code
     assert words in str(refused.value)
+
+
+def test_the_refusal_of_an_unknown_column_lists_those_of_each_table() -> None:
+    with pytest.raises(QueryRejected) as refused:
+        plan("select a.zzz from t a join (select k as kk, n from u) b on a.k = b.kk")
+    assert "Columns of a: k, n, ok, tags, ts, v, x; Columns of b: kk, n." in str(refused.value), str(refused.value)
+
+
+def test_of_very_many_columns_the_refusal_lists_the_first() -> None:
+    many = ", ".join(f"k as column_{n:03}" for n in range(200))
+    with pytest.raises(QueryRejected) as refused:
+        plan(f"select zzz from (select {many} from t) a")
+    found = re.search(r"Columns of a: (.*) and (\d+) more\.", str(refused.value))
+    assert found is not None, str(refused.value)
+    assert len(found[1].split(", ")) + int(found[2]) == 200
+    assert len(found[1]) <= 600
 
 
 @pytest.mark.parametrize(

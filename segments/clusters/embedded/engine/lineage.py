@@ -10,7 +10,7 @@ from segments.domain.replacement.lineage import Entry, State
 from segments.domain.replacement.rollback import RollbackPlan
 from segments.domain.replacement.stepwise_rollback import StepwiseRollback
 from segments.domain.tables.table_config import TableConfig
-from segments.domain.upkeep.retention import rollback_deadline_ms, touched_from_ms
+from segments.domain.upkeep.retention import CleanUps
 from segments.errors import NotFound
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
@@ -69,7 +69,8 @@ class EmbeddedLineageEngine:
 
     def rollback_until_ms(self, ctx: Context, seen: Observed, entry: Entry, config: TableConfig) -> int | None:
         next_run = next_run_ms(RETENTION)
-        return rollback_deadline_ms(seen.lineage, entry, config, seen.ideal.maps, ctx.clock(), next_run)
+        clean_ups = CleanUps(seen.lineage, config, seen.ideal.maps)
+        return clean_ups.rollback_deadline_ms(entry, ctx.clock(), next_run)
 
     def keeps_deleted(self, ctx: Context, config: TableConfig) -> bool:
         return True
@@ -78,7 +79,7 @@ class EmbeddedLineageEngine:
         return []
 
     def clean_up(self, ctx: Context, seen: Observed, entry: Entry, config: TableConfig) -> list[tuple[str, int | None]]:
-        due = touched_from_ms(seen.lineage, entry, config, seen.ideal.maps, ctx.clock())
+        due = CleanUps(seen.lineage, config, seen.ideal.maps).touched_from_ms(entry, ctx.clock())
         if entry.state is State.IN_PROGRESS or due is None:
             return []
         run = next_run_ms(RETENTION)

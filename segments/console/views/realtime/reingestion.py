@@ -129,7 +129,7 @@ REINGEST: Final = Operation(
         "A live server reads exactly these offsets from the stream again, builds each segment and stores it; its "
         "replicas then load it.",
         "Consumption goes on meanwhile. How far it is stands on this tab, where it can be cancelled.",
-        "Nothing is shown twice: queries see the rows when the replicas are back. It cannot be undone, and need not.",
+        "Nothing is shown twice: queries see the rows when the replicas are back. There is nothing to undo.",
     ],
     preview=_to_reingest,
     run=_run_reingest,

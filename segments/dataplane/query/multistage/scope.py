@@ -18,6 +18,8 @@ from segments.expressions.query_errors import UNKNOWN_COLUMN, QueryRejected
 
 #: Read of a table of which no column is used: rows are what counts.
 _ANY: Final = "$docId"
+#: Characters of the names of columns in a refusal, shared by the tables of the query.
+_LONGEST_KNOWN: Final = 600
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,11 @@ class Relation(Protocol):
     @property
     def alias(self) -> str:
         """Its name in the query."""
+        ...
+
+    @property
+    def names(self) -> list[str]:
+        """Of its columns, for whoever wrote another one."""
         ...
 
     def all(self) -> list[Field]:
@@ -81,9 +88,14 @@ class TableRelation:
     short: str
     scan: Scan
 
+    @property
+    def names(self) -> list[str]:
+        """Sorted, without virtual columns."""
+        return sorted(self.scan.schema.by_name)
+
     def all(self) -> list[Field]:
         """As in a query of one table: by name."""
-        return [self._field(name) for name in sorted(self.scan.schema.by_name)]
+        return [self._field(name) for name in self.names]
 
     def find(self, name: str) -> list[Field]:
         """Virtual columns, too."""
@@ -115,6 +127,11 @@ class DerivedRelation:
 
     alias: str
     fields: tuple[Field, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """In the order of its SELECT."""
+        return [f.name for f in self.fields]
 
     def all(self) -> list[Field]:
         """In the order of its SELECT."""
@@ -171,5 +188,17 @@ class Scope:
         return alike or [r for r in self.relations if r.alias.lower() == alias.lower()]
 
     def _known(self) -> str:
-        names = [f"{r.alias}" for r in self.relations]
-        return f"Known here are the columns of {', '.join(names)[:300]}."
+        """The columns of each relation, shortened where there are many."""
+        if not self.relations:
+            return "There is no table in FROM."
+        shares = _LONGEST_KNOWN // max(1, len(self.relations))
+        return "; ".join(f"Columns of {r.alias[:80]}: {_listed(r.names, shares)}" for r in self.relations) + "."
+
+
+def _listed(names: Sequence[str], longest: int) -> str:
+    """As many of them as fit, and how many more there are."""
+    shown = ", ".join(names)
+    if len(shown) <= longest:
+        return shown
+    fitting = shown[:longest].rpartition(", ")[0] or names[0][:longest]
+    return f"{fitting} and {len(names) - fitting.count(', ') - 1} more"

@@ -1,13 +1,16 @@
 """Which way leads back to a snapshot: rollbacks while its segments are hidden, an undo, a replacement that shows kept
-files again. Whatever the steps, queries see exactly the snapshot after the last one.
+files again. Whatever the steps, queries see exactly the snapshot after the last one; of a REALTIME table also what the
+stream brought since, which stays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from segments.domain.formats.plural import counted
+from segments.domain.replacement.history.stream import streamed_since
 from segments.domain.replacement.lineage import Entry, Lineage, State
 from segments.domain.replacement.rollback import built_on, plan_rollback
 from segments.domain.replacement.undo.kept_entries import KeptEntry, known_entries
@@ -34,18 +37,22 @@ class Step:
 class Way:
     """``steps`` in their order; none: queries see it already. ``deleted``: segments that leave the table on it.
     ``blockers``: sentences; it can be gone when there are none. ``lost``: segments of which nothing is left.
+    ``has_stream``: what the stream brought after the snapshot, ``streamed``, stays and is seen afterwards, too.
     """
 
     steps: tuple[Step, ...] = ()
     deleted: tuple[str, ...] = ()
     blockers: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    has_stream: bool = False
+    streamed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Present:
     """A table as it is. ``served``: {segment of the ideal state: does a live server serve it?}; ``kept``: names of
-    deleted segments whose files are kept; ``past``: entries that have left the lineage.
+    deleted segments whose files are kept; ``past``: entries that have left the lineage; ``has_stream``: is it a
+    REALTIME table?
     """
 
     lineage: Lineage
@@ -53,6 +60,7 @@ class Present:
     kept: Collection[str]
     past: Mapping[str, KeptEntry]
     now_ms: int
+    has_stream: bool = False
 
     @property
     def visible(self) -> set[str]:
@@ -61,8 +69,27 @@ class Present:
 
 
 def way_to(present: Present, wanted: Collection[str]) -> Way:
-    """The way to a table that consists of exactly these segments."""
-    names = set(wanted)
+    """The way to a table that consists of exactly these segments, and of what its stream brought since."""
+    streamed = tuple(streamed_since(wanted, present.served)) if present.has_stream else ()
+    way = replace(_way_to(present, {*wanted, *streamed}), has_stream=present.has_stream, streamed=streamed)
+    back = [s for step in way.steps for s in step.back]
+    if not back or not present.has_stream:
+        return way
+    gone = counted(len(back), "deleted segment", "belongs", "belong")
+    return replace(way, blockers=(*way.blockers, f"{gone} to it. Restore them on tab Deleted."))
+
+
+def differing(visible: Collection[str], wanted: Collection[str], *, has_stream: bool) -> tuple[set[str], set[str]]:
+    """What to hide and what to show again, so that queries that see ``visible`` see the snapshot; the stream may have
+    brought more meanwhile.
+    """
+    hide = set(visible).difference(wanted)
+    if has_stream:
+        hide.difference_update(streamed_since(wanted, visible))
+    return hide, set(wanted).difference(visible)
+
+
+def _way_to(present: Present, names: set[str]) -> Way:
     if present.visible == names:
         return Way()
     lost = tuple(sorted(s for s in names if s not in present.served and s not in present.kept))

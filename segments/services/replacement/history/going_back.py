@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from segments.domain.formats.plural import counted
 from segments.domain.replacement.history.origin import RETURNS_TO
-from segments.domain.replacement.history.stream import streamed_since
-from segments.domain.replacement.history.way import Present, Step, Way, way_to
+from segments.domain.replacement.history.way import Present, Step, Way, differing, way_to
 from segments.domain.replacement.lineage import Entry, State
 from segments.domain.replacement.undo.plan import begin
 from segments.domain.segments.segment_metadata import SegmentMetadata
@@ -112,14 +111,14 @@ def preview_return(ctx: Context, table: TableName, number: int) -> ReturnPreview
         number=number,
         present=newest.number if newest else number,
         allowed=bool(way.steps) and not blockers,
-        blockers=blockers if way.steps or blockers else [_seen_now(table, number)],
+        blockers=blockers if way.steps or blockers else [_seen_now(way, number)],
         steps=[_sentence(step) for step in way.steps],
         before=summarise(records[s] for s in visible if s in records),
         after=summarise(there[s] for s in wanted if s in there),
         returning_segments=sorted(set(wanted).difference(visible)),
         leaving_segments=sorted(set(visible).difference(wanted)),
         undo_until_ms=undo_until_ms(ctx, seen.config),
-        notes=_notes(table, way),
+        notes=_notes(way),
     )
 
 
@@ -158,19 +157,13 @@ def return_to(ctx: Context, table: TableName, number: int, *, actor: Actor, part
 def _target(ctx: Context, table: TableName, number: int) -> _Target:
     wanted = contents_of(snapshot(ctx, table, number))
     seen = observe_served(ctx, table)
-    if table.type == REALTIME:
-        wanted |= dict.fromkeys(streamed_since(wanted, seen.ideal.maps), 0)
     way = way_to(_present(ctx, table, seen, wanted), wanted)
     if any(step.kind == "replace" for step in way.steps):
         try:
             ctx.engine.lineage.require_bring_back()
         except PinotAdminError as error:
             way = replace(way, blockers=(*way.blockers, str(error)))
-    back = [s for step in way.steps for s in step.back]
-    if back and table.type == REALTIME:
-        gone = counted(len(back), "deleted segment", "belongs", "belong")
-        way = replace(way, blockers=(*way.blockers, f"{gone} to it. Restore them on tab Deleted."))
-    return _Target(seen, wanted, way)
+    return _Target(seen, wanted | dict.fromkeys(way.streamed, 0), way)
 
 
 def _present(ctx: Context, table: TableName, seen: Observed, wanted: Collection[str]) -> Present:
@@ -178,7 +171,8 @@ def _present(ctx: Context, table: TableName, seen: Observed, wanted: Collection[
     kept: Collection[str] = ()
     if missing and ctx.deep_store.exists and ctx.engine.lineage.keeps_deleted(ctx, seen.config):
         kept = {*ctx.engine.segments.waiting_deletions(ctx, table)} | archive.kept_names(ctx, table)
-    return Present(seen.lineage, seen.served, kept, read_kept_entries(ctx, table), ctx.clock())
+    past = read_kept_entries(ctx, table)
+    return Present(seen.lineage, seen.served, kept, past, ctx.clock(), has_stream=table.type == REALTIME)
 
 
 def _take(ctx: Context, table: TableName, found: _Target, number: int, actor: Actor) -> str:
@@ -200,10 +194,8 @@ def _replace(ctx: Context, table: TableName, found: _Target, number: int, actor:
     def decide(seen: Observed) -> Opening | Entry:
         if new_id in seen.lineage.entries:
             return seen.lineage.entries[new_id]
-        visible = set(seen.lineage.visible(seen.ideal.maps))
-        if table.type == REALTIME:
-            visible.difference_update(streamed_since(wanted, visible))  # the stream goes on meanwhile
-        if visible - wanted != set(step.hide) or wanted - visible != set(step.back):
+        visible = seen.lineage.visible(seen.ideal.maps)
+        if differing(visible, wanted, has_stream=found.way.has_stream) != (set(step.hide), set(step.back)):
             raise StateConflict(
                 f"What queries see of table '{table}' changed meanwhile.", remedy="See the preview again, then confirm."
             )
@@ -259,8 +251,8 @@ def _other_content(wanted: Mapping[str, int], there: Mapping[str, SegmentMetadat
     ]
 
 
-def _seen_now(table: TableName, number: int) -> str:
-    if table.type == REALTIME:
+def _seen_now(way: Way, number: int) -> str:
+    if way.has_stream:
         return f"Queries see all of snapshot {number} now. What the stream brought since stays."
     return f"Queries see snapshot {number} now."
 
@@ -276,9 +268,9 @@ def _sentence(step: Step) -> str:
     return f"{shown[0].upper()}{shown[1:]}, in one switch."
 
 
-def _notes(table: TableName, way: Way) -> list[str]:
+def _notes(way: Way) -> list[str]:
     stays = "What the stream brought since then stays, and consumption goes on."
-    notes = [stays] if table.type == REALTIME and way.steps else []
+    notes = [stays] if way.has_stream and way.steps else []
     if len(way.steps) < 2:
         return notes
     return [

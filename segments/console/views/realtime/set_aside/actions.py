@@ -151,9 +151,9 @@ def _preview(target: Target, which: Which) -> tuple[list[str], str, int]:
     dropped = (
         [f"{found['filtered']} of them give no row because the table's filter drops it."] if found["filtered"] else []
     )
-    left = [f"{_counted(found['fail'], 'message')} without a row even now; the reasons:"] if found["fail"] else []
+    left = [f"{counted(found['fail'], 'message', 'still gives', 'still give')} no row:"] if found["fail"] else []
     explain = [
-        f"{found['decode']} of {counted(found['messages'], 'message', 'decodes', 'decode')} with the present schema "
+        f"{found['decode']} of {counted(found['messages'], 'message', 'decodes', 'decode')} with today's schema "
         f"and transforms: {_counted(found['rows'], 'row')}.",
         *dropped, *left, *fails, *more, *found["notes"],
     ]  # fmt: skip

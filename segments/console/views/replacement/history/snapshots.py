@@ -102,5 +102,5 @@ RESTORE: Final = Operation(
     preview=_preview,
     run=_run,
     back=back_to("history"),
-    why_not_title="This snapshot cannot be gone to now.",
+    why_not_title="You cannot go back to this snapshot now.",
 )

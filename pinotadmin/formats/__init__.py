@@ -1,0 +1,1 @@
+"""How Django writes dates, by language: what the admin shows."""
