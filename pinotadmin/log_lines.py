@@ -62,6 +62,8 @@ def settings(level: str, form: str) -> dict[str, Any]:
         "loggers": {
             # uvicorn writes its own lines itself otherwise.
             "uvicorn": {"handlers": ["console"], "level": "WARNING", "propagate": False},
+            # With a handler above it, uvicorn would put together a line for every answer, which nobody writes.
+            "uvicorn.access": {"propagate": False},
             "django.request": {"level": "ERROR"},
             "kazoo": {"level": "WARNING"},
             "httpx": {"level": "WARNING"},

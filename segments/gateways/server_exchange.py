@@ -1,30 +1,27 @@
 """One request and its answer over an open connection to a server. The request goes out in one piece, which wakes the
-server once; the head of a usual answer is read here, because ``http.client`` parses it as that of a mail, which costs
-more than all else that a small query does in the broker. What is unusual is left to ``http.client``.
+server once; the answer is read by the parser that uvicorn reads requests with, because ``http.client`` parses a head as
+that of a mail, which costs more than all else that a small query does in the broker.
 """
 
 from __future__ import annotations
 
 import http.client
-import io
 import re
 import socket
 import time
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from httptools import HttpParserCallbackError, HttpParserError, HttpParserUpgrade, HttpResponseParser
+
 from segments.domain.access.cluster_signature import address_of
 from segments.gateways.answer_budget import AnswerBudget
 
-#: Bytes of a head, and of a body that is read along with it; larger ones are read in place.
+#: A head that is not whole after so many bytes is none.
 _MOST_HEAD: Final = 64 << 10
-_MOST_BODY: Final = 1 << 20
 _PIECE: Final = 64 << 10
 _LEAST_S: Final = 0.05
 _NO_TARGET: Final = re.compile(r"[\x00-\x20\x7f]")
-_STATUS: Final = re.compile(rb"HTTP/1\.1 ([2-5][0-9][0-9])(?: [^\r\n]*)?")
-_WITHOUT_BODY: Final = frozenset({204, 304})
-_PLAIN: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\x00]*")
 
 
 class Answered(NamedTuple):
@@ -54,80 +51,79 @@ def receive(sock: socket.socket, room: AnswerBudget, deadline: float) -> Answere
     data = sock.recv(_PIECE)
     if not data:
         raise http.client.RemoteDisconnected("The connection was closed without an answer")
-    while (end := data.find(b"\r\n\r\n")) < 0 and len(data) <= _MOST_HEAD:
-        data += _more(sock, deadline)
-    found = _plain_head(data[:end]) if end >= 0 else None
-    if found is None:
-        return _by_library(sock, data, room, deadline)
-    status, headers, length = found
-    room.take(length)
-    content = data[end + 4 :]
-    while len(content) < length:
-        content += _more(sock, deadline)
-    stays_open = len(content) == length and "close" not in headers.get("connection", "").lower()
-    return Answered(status, headers, content[:length], stays_open)
+    answer = _Answer(room)
+    answer.feed(data)
+    while not answer.is_whole:
+        sock.settimeout(max(_LEAST_S, deadline - time.monotonic()))
+        answer.feed(sock.recv(_PIECE))
+    return Answered(answer.status, answer.headers, b"".join(answer.pieces), answer.stays_open)
 
 
-def _more(sock: socket.socket, deadline: float) -> bytes:
-    sock.settimeout(max(_LEAST_S, deadline - time.monotonic()))
-    data = sock.recv(_PIECE)
-    if not data:
-        raise http.client.IncompleteRead(b"")
-    return data
+class _Answer:
+    """What has come of an answer; the parser calls the methods that begin with ``on_``."""
 
+    def __init__(self, room: AnswerBudget) -> None:
+        self.status, self.is_whole, self.stays_open = 0, False, False
+        self.headers: dict[str, str] = {}
+        self.pieces: list[bytes] = []
+        self._room, self._head_bytes = room, 0
+        self._has_head = self._is_counted = False
+        self._parser = HttpResponseParser(self)
 
-def _plain_head(head: bytes) -> tuple[int, dict[str, str], int] | None:
-    """Status, headers and bytes of the body, of an HTTP/1.1 answer whose head names its small size; None else."""
-    first, *lines = head.split(b"\r\n")
-    status = _STATUS.fullmatch(first)
-    if status is None:
-        return None
-    headers: dict[str, str] = {}
-    for line in lines:
-        name, _, value = line.partition(b":")
-        key = name.decode("latin-1").lower()
-        if key in headers or not _PLAIN.fullmatch(line):
-            return None
-        headers[key] = value.strip(b" \t").decode("latin-1")
-    length = headers.get("content-length", "")
-    if (
-        "transfer-encoding" in headers
-        or not length.isdecimal()
-        or not length.isascii()
-        or int(status[1]) in _WITHOUT_BODY
-    ):
-        return None
-    return (int(status[1]), headers, int(length)) if len(length) < len(str(_MOST_BODY)) else None
+    def feed(self, data: bytes) -> None:
+        """Bytes that came next; none at the end of the connection. What follows a whole answer only means that the
+        connection is of no more use. Raises HTTPException for what is no answer, and as the budget does.
+        """
+        if not data:
+            self._end()
+            return
+        if not self._has_head:
+            if self._head_bytes >= _MOST_HEAD:
+                raise http.client.LineTooLong("head of the answer")
+            self._head_bytes += len(data)
+        try:
+            self._parser.feed_data(data)
+        except HttpParserCallbackError as error:
+            if not self.is_whole:
+                raise error.__context__ or error from None
+        except (HttpParserError, HttpParserUpgrade) as error:
+            if not self.is_whole:
+                raise http.client.BadStatusLine(f"{data[:80]!r}: {error}") from error
 
+    def on_message_begin(self) -> None:
+        """Of the answer itself, after one that only says that it will come, or of one that nobody asked for."""
+        if self.is_whole:
+            self.stays_open = False
+            raise http.client.BadStatusLine("a second answer")
+        self.headers.clear()
 
-def _by_library(sock: socket.socket, read: bytes, room: AnswerBudget, deadline: float) -> Answered:
-    """The answer that begins with what was read already."""
-    sock.settimeout(max(_LEAST_S, deadline - time.monotonic()))
-    response = http.client.HTTPResponse(_Replayed(read, sock))  # type: ignore[arg-type]  # makefile is all it uses
-    response.begin()
-    content = room.read(response)
-    headers = {name.lower(): value for name, value in response.headers.items()}
-    return Answered(response.status, headers, content, not response.will_close)
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One line of the head."""
+        self.headers[name.decode("latin-1").lower()] = value.decode("latin-1").rstrip(" \t")
 
+    def on_headers_complete(self) -> None:
+        """Too large an answer is refused before its body comes."""
+        self.status = self._parser.get_status_code()
+        self._has_head = self.status >= http.client.OK
+        length = self.headers.get("content-length")
+        self._is_counted = length is not None
+        if length is not None:
+            self._room.take(int(length))
 
-class _Replayed(io.RawIOBase):
-    """A socket of which something was read: that again, then the rest."""
+    def on_body(self, piece: bytes) -> None:
+        """The next bytes of the body."""
+        if not self._is_counted:
+            self._room.take(len(piece))
+        self.pieces.append(piece)
 
-    def __init__(self, read: bytes, sock: socket.socket) -> None:
-        self._read, self._sock = memoryview(read), sock
+    def on_message_complete(self) -> None:
+        """The end of the answer, or of one that only says that it will come."""
+        self.is_whole = self._has_head
+        self.stays_open = self._parser.should_keep_alive()
 
-    def makefile(self, mode: str) -> io.BufferedReader:
-        """Its bytes, as ``HTTPResponse`` reads them."""
-        return io.BufferedReader(self)
-
-    def readable(self) -> bool:
-        """Yes."""
-        return True
-
-    def readinto(self, into: bytearray | memoryview) -> int:  # type: ignore[override]  # any buffer
-        """Bytes of what was read first; none at the end."""
-        if not self._read:
-            return self._sock.recv_into(into)
-        count = min(len(into), len(self._read))
-        into[:count], self._read = self._read[:count], self._read[count:]
-        return count
+    def _end(self) -> None:
+        """Where no length is named, the body goes to the end of the connection."""
+        is_open_ended = not self._is_counted and "transfer-encoding" not in self.headers
+        if not (self._has_head and is_open_ended):
+            raise http.client.IncompleteRead(b"")
+        self.is_whole, self.stays_open = True, False

@@ -121,6 +121,9 @@ class MemoryStore:
         with self._open():
             return sorted(self.tree.kids.get(check_path(path), ()))
 
+    def children_many(self, paths: Sequence[str]) -> list[list[str]]:
+        return [self.children(path) for path in paths]
+
     def exists(self, path: str) -> int | None:
         with self._open():
             node = self.tree.nodes.get(check_path(path))

@@ -50,6 +50,12 @@ def test_children_come_sorted(store: Store):
     assert store.children("/p") == ["a", "b", "c_10", "c_2"]
 
 
+def test_children_of_several_znodes_come_in_the_order_of_their_paths(store: Store):
+    for path in ("/q/b", "/q/a", "/p/c"):
+        store.create(path, None)
+    assert store.children_many(["/q", "/no", "/p"]) == [["a", "b"], [], ["c"]]
+
+
 def test_create_conflicts_with_an_existing_znode_even_an_empty_one(store: Store):
     store.create("/p/x", None)
     for path in ("/p", "/p/x"):

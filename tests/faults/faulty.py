@@ -57,6 +57,9 @@ class FaultyStore:
     def children(self, path: str) -> list[str]:
         return self._alive().children(path)
 
+    def children_many(self, paths: Sequence[str]) -> list[list[str]]:
+        return self._alive().children_many(paths)
+
     def exists(self, path: str) -> int | None:
         return self._alive().exists(path)
 

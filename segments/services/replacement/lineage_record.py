@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.replacement import lineage as lineages
@@ -77,7 +78,7 @@ class Observed:
         path = paths.entry_notes(table)
         return Create(path, record) if node is None else Replace(path, record, node.version)
 
-    @property
+    @cached_property
     def config(self) -> TableConfig:
         """The table's config. NotFound when it is gone, RecordCorrupt when it cannot be read."""
         if self.config_record is None:

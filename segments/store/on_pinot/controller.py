@@ -115,6 +115,9 @@ class ControllerStore(ReadOnly):
             raise self._unexpected("/zk/ls", found)
         return sorted(map(str, found or ()))
 
+    def children_many(self, paths: Sequence[str]) -> list[list[str]]:
+        return [self.children(path) for path in paths]
+
     def exists(self, path: str) -> int | None:
         stat = self._stat(path)
         return None if stat is None else stat.version

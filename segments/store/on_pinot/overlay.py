@@ -55,6 +55,9 @@ class OverlayStore:
         names = self._pinot.children(path)
         return sorted({*names, OURS[1:]}) if path == "/" else names
 
+    def children_many(self, paths: Sequence[str]) -> list[list[str]]:
+        return [self.children(path) for path in paths]
+
     def exists(self, path: str) -> int | None:
         return self._own().exists(self._ours(path)) if _is_ours(path) else self._pinot.exists(path)
 

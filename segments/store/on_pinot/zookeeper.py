@@ -74,6 +74,9 @@ class PinotZooKeeper(ReadOnly):
     def children(self, path: str) -> list[str]:
         return self._session().children(path)
 
+    def children_many(self, paths: Sequence[str]) -> list[list[str]]:
+        return self._session().children_many(paths)
+
     def exists(self, path: str) -> int | None:
         return self._session().exists(path)
 

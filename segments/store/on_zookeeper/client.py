@@ -141,9 +141,12 @@ class ZooKeeperStore:
         return [None if r is None else self._value(p, *r) for p, r in zip(paths, replies, strict=True)]
 
     def children(self, path: str) -> list[str]:
-        full = self._full(path)
-        (names,) = self._read(lambda: settle([self._client.get_children_async(full)], NoNodeError))
-        return sorted(names or ())
+        return self.children_many([path])[0]
+
+    def children_many(self, paths: Sequence[str]) -> list[list[str]]:
+        full = [self._full(path) for path in paths]
+        found = self._read(lambda: settle([self._client.get_children_async(one) for one in full], NoNodeError))
+        return [sorted(names or ()) for names in found]
 
     def exists(self, path: str) -> int | None:
         full = self._full(path)
@@ -361,19 +364,16 @@ class ZooKeeperStore:
                 return ask()
             except LOST as error:
                 if time.monotonic() >= deadline:
-                    raise Unavailable(
-                        "ZooKeeper lost the connection again and again.", remedy="Check its log."
-                    ) from error
+                    text = "ZooKeeper lost the connection again and again."
+                    raise Unavailable(text, remedy="Check its log.") from error
                 self._connected.wait(0.05)
             except NoAuthError as error:
                 text = "ZooKeeper does not let us read: it asks for a login, or for another one."
-                raise Unavailable(
-                    text, remedy="Give user and password of a digest login that may read the whole cluster."
-                ) from error
+                remedy = "Give user and password of a digest login that may read the whole cluster."
+                raise Unavailable(text, remedy=remedy) from error
             except KazooException as error:
-                raise Unavailable(
-                    f"ZooKeeper refused to read: {type(error).__name__}.", remedy="See ZooKeeper's log."
-                ) from error
+                text = f"ZooKeeper refused to read: {type(error).__name__}."
+                raise Unavailable(text, remedy="See ZooKeeper's log.") from error
 
     @contextmanager
     def _writing(self, path: str) -> Iterator[None]:

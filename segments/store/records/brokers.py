@@ -45,9 +45,9 @@ def strike_off(store: Store, broker: str, version: int | None = None) -> None:
     store.delete(paths.broker(broker), version)
 
 
-def lost_brokers(store: Store, live: Collection[str]) -> list[NotedBroker]:
-    """Brokers that are noted and not among the ``live`` ones: each lost its session, or its process died."""
-    names = [name for name in store.children(paths.BROKERS) if name not in live]
+def lost_brokers(store: Store, live: Collection[str], noted: Collection[str]) -> list[NotedBroker]:
+    """Those of the ``noted`` brokers that are not ``live``: each lost its session, or its process died."""
+    names = [name for name in noted if name not in live]
     nodes = store.get_many([paths.broker(name) for name in names]) if names else []
     return [
         NotedBroker(name, node.record.simple.get("process", ""), node.version)

@@ -23,7 +23,7 @@ from segments.names import OFFLINE, TableName
 from segments.services.core.context import Context, Limits
 from segments.store import paths
 from segments.store.memory import MemoryStore
-from segments.store.records.brokers import lost_brokers, note_broker
+from segments.store.records.brokers import NotedBroker, lost_brokers, note_broker
 from tests.dataplane.broker.test_broker import NEW, OLD, SNAPSHOTS, two_servers
 from tests.dataplane.world import World, counts, entry, poll
 from tests.services.embedded_engine import EMBEDDED
@@ -74,6 +74,10 @@ def noted(world: World, process: str) -> None:
     world.store.create(paths.broker(BROKER), ZNRecord(BROKER, {"process": process}))
 
 
+def notes(world: World) -> list[NotedBroker]:
+    return lost_brokers(world.store, [], world.store.children(paths.BROKERS))
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_no_query_after_an_acknowledged_switch_is_stale_whenever_a_broker_was_cut_off(world: World, seed: int) -> None:
     rng = random.Random(seed)
@@ -109,7 +113,7 @@ def test_a_broker_elsewhere_that_does_not_come_back_is_waited_for_once(world: Wo
     world.create_table()
     noted(world, "1@elsewhere")
     assert 0.3 < seconds_of_a_switch(world, back_s=0.3) < 5
-    assert lost_brokers(world.store, []) == []
+    assert notes(world) == []
     assert seconds_of_a_switch(world, back_s=5.0) < 2
 
 
@@ -119,14 +123,14 @@ def test_a_broker_of_this_machine_whose_process_is_dead_is_not_waited_for(world:
         ended.wait(20)
     noted(world, f"{ended.pid}@{socket.gethostname()}")
     assert seconds_of_a_switch(world, back_s=8.0) < 4
-    assert lost_brokers(world.store, []) == []
+    assert notes(world) == []
 
 
 def test_a_broker_that_comes_back_as_it_is_struck_off_stays_noted(world: World) -> None:
     noted(world, "1@elsewhere")
-    (old,) = lost_brokers(world.store, [])
+    (old,) = notes(world)
     note_broker(world.store, BROKER)
-    (new,) = lost_brokers(world.store, [])
+    (new,) = notes(world)
     assert new.version > old.version
     assert new.process == f"{os.getpid()}@{socket.gethostname()}"
     assert not new.is_dead
@@ -135,10 +139,10 @@ def test_a_broker_that_comes_back_as_it_is_struck_off_stays_noted(world: World) 
 def test_a_broker_that_leaves_in_order_is_not_waited_for(world: World) -> None:
     world.create_table()
     broker = world.start_broker()
-    assert [b.broker for b in lost_brokers(world.store, [])] == [broker.broker_id]
+    assert [b.broker for b in notes(world)] == [broker.broker_id]
     broker.stop()
     world.brokers.remove(broker)
-    assert lost_brokers(world.store, []) == []
+    assert notes(world) == []
 
 
 def test_a_broker_that_was_struck_off_is_noted_again_with_its_next_session(world: World) -> None:
@@ -146,5 +150,5 @@ def test_a_broker_that_was_struck_off_is_noted_again_with_its_next_session(world
     broker = world.start_broker()
     world.store.delete(paths.broker(broker.broker_id))
     world.stores[-1].expire_session()  # type: ignore[attr-defined]
-    wait_until(lambda: lost_brokers(world.store, []), what="the note")
+    wait_until(lambda: notes(world), what="the note")
     poll(lambda: world.acknowledged(broker) == 0, what="its acknowledgement")

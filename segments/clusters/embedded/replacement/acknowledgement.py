@@ -15,6 +15,7 @@ from segments.store import paths
 from segments.store.base import Versioned
 from segments.store.change_signal import change_signal
 from segments.store.records.brokers import NotedBroker, lost_brokers, strike_off
+from segments.store.records.instances import BROKER_PREFIX
 
 log = logging.getLogger(__name__)
 
@@ -64,8 +65,9 @@ def _wait_for_acks(
 
 def _brokers(ctx: Context, began: float) -> list[str]:
     """The live brokers, and those whose session was lost not long ago; what is sure to answer no more is struck off."""
-    live = _live_brokers(ctx)
-    lost = lost_brokers(ctx.store, live)
+    instances, noted = ctx.store.children_many([paths.LIVE_INSTANCES, paths.BROKERS])
+    live = _brokers_of(instances)
+    lost = lost_brokers(ctx.store, live, noted)
     is_over = ctx.timer.seconds() - began > ctx.limits.broker_back_s
     for broker in (gone := [b for b in lost if is_over or b.is_dead]):
         _strike_off(ctx, broker)
@@ -87,7 +89,7 @@ def _strike_off(ctx: Context, lost: NotedBroker) -> None:
 
 def brokers_behind(ctx: Context, table: TableName) -> list[str]:
     """Live brokers that serve an older lineage than the one that is there now; read once, without waiting."""
-    brokers = _live_brokers(ctx)
+    brokers = _brokers_of(ctx.store.children(paths.LIVE_INSTANCES))
     node, *acks = ctx.store.get_many([paths.lineage(table.typed), *_acks(table, brokers)])
     return [b for b, ack in zip(brokers, acks, strict=True) if node is not None and _served(ack) < node.mzxid]
 
@@ -96,8 +98,8 @@ def _acks(table: TableName, brokers: list[str]) -> list[str]:
     return [paths.routing_ack(table.typed, b) for b in brokers]
 
 
-def _live_brokers(ctx: Context) -> list[str]:
-    return [i for i in ctx.store.children(paths.LIVE_INSTANCES) if i.startswith("Broker_")]
+def _brokers_of(instances: Collection[str]) -> list[str]:
+    return [i for i in instances if i.startswith(BROKER_PREFIX)]
 
 
 def _served(ack: Versioned | None) -> int:

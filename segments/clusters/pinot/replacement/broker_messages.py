@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 _REBUILD: Final = "REBUILD_ROUTING_TABLE"
 _KIND, _TABLE = "MSG_SUBTYPE", "tableName"
 #: Seconds between two reads; the broker takes longer to build a routing.
-_POLL_S: Final = 0.002
+_POLL_S: Final = 0.001
 #: With more brokers the reads of one round take longer than a query.
 _MOST_BROKERS: Final = 4
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.replacement.lineage import Entry
 from segments.domain.replacement.undo.kept_entries import KeptEntry, from_record, is_spent, merged, to_record
-from segments.errors import RecordCorrupt
+from segments.errors import Conflict, OutcomeUnknown, RecordCorrupt
 from segments.names import TableName, split_table_name
 from segments.services.core.context import Context
 from segments.services.replacement.lineage_record import observe
@@ -40,10 +40,15 @@ def keep_entries(ctx: Context, table: TableName, entries: Iterable[Entry]) -> No
 
 
 def _keep(ctx: Context, table: TableName, entry: Entry) -> None:
+    path = paths.past_entry(table.typed, entry.id)
+
     def decide(node: Versioned | None) -> ZNRecord:
         return to_record(table.typed, merged(entry, _parsed(table, entry.id, node), ctx.clock()))
 
-    update_record(ctx.store, paths.past_entry(table.typed, entry.id), decide)
+    try:
+        ctx.store.create(path, decide(None))  # a switch waits for this, and mostly the entry was never kept before
+    except (Conflict, OutcomeUnknown):
+        update_record(ctx.store, path, decide)
 
 
 def forget_spent(ctx: Context, table: TableName) -> list[str]:

@@ -1,0 +1,1 @@
+"""Two checkouts measured by turns, because the same machine is not always equally fast."""
