@@ -86,6 +86,20 @@ def test_files_are_chosen_by_state_and_address(viewer: Client, table: Table) -> 
     assert "/in/a.csv" in text(viewer, f"{PAGE}?state=NONSENSE")
 
 
+def test_rows_that_do_not_fit_are_listed_below_their_file_and_their_files_can_be_chosen(
+    viewer: Client, table: Table
+) -> None:
+    session = make_session(table, bad_rows=1_204)
+    rows = [[1_204, None, "n", "'<x>'", "is not an INT."], [None, 9, "", "", "has no columns."]]
+    make_files(session, "DONE", "/in/a.csv", bad_rows=1_204, bad=rows)
+    make_files(session, "FAILED", "/in/b.csv")
+    shown = text(viewer, f"{PAGE}?state=BAD_ROWS")
+    for words in ("1,204 that do not fit", "Line 1,204: ", "&#x27;&lt;x&gt;&#x27;", "Row 9: ", "The first 2 of them"):
+        assert words in shown
+    assert "/in/b.csv" not in shown
+    assert "/in/b.csv" in text(viewer)
+
+
 def test_the_time_left_follows_from_what_this_run_has_done(viewer: Client, table: Table) -> None:
     session = make_session(table, task="run-2", retry_count=1, files_total=100, files_built=40, files_failed=0,
         files_pending=60)  # fmt: skip
