@@ -100,7 +100,8 @@ class PartInput:
             bad, total = piece.notes.bad + misfits, piece.rows + piece.notes.bad
             if bad <= most * total:
                 continue
-            first = next((b for b in self.bad if b.file == piece.path[:MOST_PATH]), None)
+            listed = (b for b in self.bad if b.file == piece.path[:MOST_PATH])
+            first = min(listed, key=lambda bad: bad.line or bad.row or 0, default=None)
             verb = "row does" if total == 1 else "rows do"
             may_be = f"a share of {most:g}" if most else "none"
             raise InvalidInput(

@@ -38,6 +38,17 @@ def test_rows_that_are_left_out_are_counted_and_listed_with_line_column_and_valu
     assert found["F2"].bad == ()
 
 
+def test_rows_are_listed_and_named_in_the_order_of_their_lines(world: IngestionWorld) -> None:
+    rows = ("rome,none,17000", "oslo,many", "paris,x,17000")
+    world.file("F1", *[GOOD] * 4, *rows)
+    world.file("F2", *rows)
+    world.go()
+    found = files(world)
+    assert [row.line for row in found["F1"].bad] == [6, 7, 8]
+    assert [row.line for row in found["F2"].bad] == [2, 3, 4]
+    assert (found["F2"].line, "line 2: Column" in found["F2"].error) == (2, True)
+
+
 def test_files_that_share_a_segment_have_their_own_bad_rows(world: IngestionWorld) -> None:
     world.configure(taskMaxNumFiles="3")
     world.file("F1", GOOD, "rome,none,17000")

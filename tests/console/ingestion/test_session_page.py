@@ -54,6 +54,7 @@ def text(client: Client, address: str = PAGE) -> str:
         ({"state": "SWITCH", "files_failed": 0, "retry_count": 3}, ["begins again with all files", "every 2s"]),
         ({"rows_may_duplicate": 2}, ["2 of its files were ingested before they changed"]),
         ({"state": "DONE", "files_failed": 0}, ["Done: queries see the rows of 5 files"]),
+        ({"state": "DONE", "end_reason": "UNDONE"}, ["undone", "Undone: its rows are not visible any more."]),
         ({"end_reason": "RETRIES_EXHAUSTED"}, ["Its retries were used up"]),
         ({"end_reason": "CLEARED", "is_kept": False}, ["Its state was cleared", "This session is history"]),
     ],

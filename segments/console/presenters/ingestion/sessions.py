@@ -118,7 +118,7 @@ def mode_words(mode: str, *, swap: bool) -> str:
 
 def _mark(session: IngestionSession, *, is_live: bool) -> Mark:
     if session.state == _State.DONE:
-        return Mark("done", "idle", "undo") if session.end_reason == "UNDONE" else Mark("done", "ok", "check")
+        return Mark("undone", "idle", "undo") if session.end_reason == "UNDONE" else Mark("done", "ok", "check")
     if session.end_reason:
         return Mark("ended", "idle", "cross")
     if is_live:

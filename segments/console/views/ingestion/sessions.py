@@ -50,7 +50,7 @@ def detail(request: HttpRequest, typed: str, session: str) -> HttpResponse:
         "wanted": wanted,
         "is_filtered": is_filtered,
         "has_entry": LineageEntry.objects.filter(table=table, entry_id=row.entry_id).exists(),
-        "states": [*IngestionFile.State.choices, (_BAD_ROWS, "any, with rows that do not fit")],
+        "states": [*IngestionFile.State.choices, (_BAD_ROWS, "with bad rows")],
     }
     return render(request, "console/ingestion/session.html", {**head(request, table, "ingestion"), **context, **more})
 

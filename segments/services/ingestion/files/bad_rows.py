@@ -33,6 +33,7 @@ class BadRows:
             for bad in report.get("bad", ())
             if bad["file"] == uri[:MOST_PATH]
         ]
+        found.sort(key=lambda bad: bad.line or bad.row or 0)
         listed = tuple(found[: max(min(MOST_OF_FILE, self._room), 0)])
         self._room -= len(listed)
         return listed
