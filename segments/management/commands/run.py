@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from typing import Any, Final, NoReturn
@@ -18,6 +19,7 @@ from segments.processes.roles import commands
 from segments.processes.roles.together import become, run_together
 from segments.processes.roles.web_processes import run_web_processes, web_count
 
+log = logging.getLogger(__name__)
 ROLES: Final = ("web", "server", "worker", "beat", "mirror", "upkeep")
 #: What has no default that fits more than one host.
 _SHARED: Final = (
@@ -62,8 +64,7 @@ class Command(BaseCommand):
             raise CommandError(f"The database of DATABASE_URL does not answer: {str(error).strip()}") from error
         finally:
             connections.close_all()
-        sys.stdout.write(f"{role} of cluster {settings.CLUSTER_NAME} starts, reached at {settings.HOST}\n")
-        sys.stdout.flush()
+        log.info("The %s of cluster %s starts, reached at %s.", role, settings.CLUSTER_NAME, settings.HOST)
         if role == "web" and options["web_processes"] > 1:
             self._run_webs(options["web_processes"], environment)
         lines = _lines(role, options)

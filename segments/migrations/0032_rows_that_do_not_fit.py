@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('segments', '0030_snapshot_kinds'),
+        ('segments', '0031_mirror_progress'),
     ]
 
     operations = [
