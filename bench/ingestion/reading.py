@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 from pyspark import cloudpickle
 
-from segments.domain.push.parts_by_size import USUAL_BYTES, files_to_cut, parts_by_size
+from segments.domain.push.parts_by_size import MOST_FILES_OF_PART, USUAL_BYTES, files_to_cut, parts_by_size
 from segments.domain.push.push_plan import InputFile, Part, Piece
 from segments.domain.push.reader_spec import ReaderSpec, from_json
 from segments.domain.segments.segment_names import make_rule
@@ -78,9 +78,11 @@ def main() -> None:
         target = max(min(USUAL_BYTES, (given.mb << 20) // 16), 1 << 20)
         one = _build(folder, _write(folder / "one", rows, 1), given.workers, target)
         print(f"one CSV file of {given.mb} MB: {one}")
-        several = _build(folder, _write(folder / "several", rows, 32), given.workers, target)
-        print(f"32 CSV files of {given.mb / 32:.0f} MB: {several}")
-        print(f"one against 32: {one.seconds / several.seconds:.2f} x the time, {one.cpu / several.cpu:.2f} x the CPU")
+        several = _write(folder / "several", rows, 32)
+        for what, most_files in (("each a segment, as in a session", 1), ("sharing segments", MOST_FILES_OF_PART)):
+            many = _build(folder, several, given.workers, target, most_files)
+            print(f"32 CSV files of {given.mb / 32:.0f} MB, {what}: {many}")
+            print(f"one against 32: {one.seconds / many.seconds:.2f} x the time, {one.cpu / many.cpu:.2f} x the CPU")
 
 
 def _write(folder: Path, rows: int, files: int) -> list[InputFile]:
@@ -108,13 +110,19 @@ def _table(rng: Any, cities: Any, rows: int) -> pa.Table:
     )
 
 
-def _build(folder: Path, files: Sequence[InputFile], workers: int, target: int = USUAL_BYTES) -> Cost:
+def _build(
+    folder: Path,
+    files: Sequence[InputFile],
+    workers: int,
+    target: int = USUAL_BYTES,
+    most_files: int = MOST_FILES_OF_PART,
+) -> Cost:
     job = _job(folder)
     with _processes(workers) as pool:
         began = time.monotonic()
         large = files_to_cut(files, "csv", target)
         cuts, examined = _cuts(pool, large, target)
-        parts = parts_by_size(files, "csv", target, cuts=cuts)
+        parts = parts_by_size(files, "csv", target, cuts=cuts, most_files=most_files)
         if len(parts) < 2 * workers:
             parts = parts_by_size(files, "csv", sum(f.size for f in files) // (2 * workers), cuts=cuts)
         found = list(pool.map(_one, [(job, part) for part in parts]))

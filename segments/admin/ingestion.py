@@ -59,7 +59,7 @@ class IngestionFileAdmin(ReadOnlyAdmin):
     """Input files of sessions."""
 
     read_by = ("session__table__cluster__name", "session__table__name")
-    list_display = ["uri", "session", "state", "rows", "bytes", "attempts", "line", "error"]
+    list_display = ["uri", "session", "state", "rows", "bytes", "attempts", "bad_rows", "line", "error"]
     list_filter = ["state"]
     list_select_related = ["session"]
     search_fields = ["uri", "session__session_id"]

@@ -49,6 +49,7 @@ class IngestionSession(models.Model):
     files_dropped = models.PositiveIntegerField(default=0)
     files_skipped = models.PositiveIntegerField(default=0)
     rows = models.BigIntegerField(default=0)
+    bad_rows = models.BigIntegerField(default=0, help_text="Rows of its files that do not fit")
     bytes = models.BigIntegerField(default=0, help_text="Of the segments that it built")
     seconds = models.FloatField(default=0.0, help_text="Of its runs that ended")
     segments_from = models.JSONField(default=list, help_text="Names of the segments that it replaces, while few")
@@ -92,6 +93,8 @@ class IngestionFile(models.Model):
     attempts = models.PositiveIntegerField(default=0)
     error = models.TextField(blank=True, default="")
     line = models.BigIntegerField(null=True, help_text="Where in the file the error is, from 1")
+    bad_rows = models.BigIntegerField(default=0, help_text="Rows that do not fit")
+    bad = models.JSONField(default=list, help_text="The first of them: line, row, column, value, why")
 
     class Meta:
         unique_together = [("session", "key")]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -70,7 +72,11 @@ class PartInput:
 
     def report(self) -> PushReport:
         """All that was noticed."""
-        return PushReport(self.rows, self.bad_rows, tuple(self.bad), self.ignored, self.defaults)
+        bad_of_files = Counter[str]()
+        for piece, misfits in self._bad_rows():
+            bad_of_files[piece.piece.file.path] += piece.notes.bad + misfits
+        found = {path: bad for path, bad in bad_of_files.items() if bad}
+        return PushReport(self.rows, self.bad_rows, tuple(self.bad), self.ignored, self.defaults, bad_of_files=found)
 
     def add(self, piece: Piece, count: int, notes: FileNotes) -> None:
         """Rows of a piece were read."""
@@ -90,11 +96,12 @@ class PartInput:
 
         Its ``data`` has ``file``, ``line`` and ``report``. Of a file that is cut, the piece in this part counts.
         """
-        for piece, misfits in zip(self.slices, self.misfits or [0] * len(self.slices), strict=True):
+        for piece, misfits in self._bad_rows():
             bad, total = piece.notes.bad + misfits, piece.rows + piece.notes.bad
             if bad <= most * total:
                 continue
-            first = next((b for b in self.bad if b.file == piece.path[:MOST_PATH]), None)
+            listed = (b for b in self.bad if b.file == piece.path[:MOST_PATH])
+            first = min(listed, key=lambda bad: bad.line or bad.row or 0, default=None)
             verb = "row does" if total == 1 else "rows do"
             may_be = f"a share of {most:g}" if most else "none"
             raise InvalidInput(
@@ -140,6 +147,10 @@ class PartInput:
             path, number = piece.path[:MOST_PATH], piece.number(cell.row)
             self.bad.append(BadValue(path, lines.get(cell.row), number, cell.column, value, cell.why))
         return stored, masks
+
+    def _bad_rows(self) -> Iterator[tuple[_Slice, int]]:
+        """Every piece, and how many of its rows do not fit."""
+        return zip(self.slices, self.misfits or [0] * len(self.slices), strict=True)
 
     def _slice_of(self, row: int) -> _Slice:
         return self.slices[bisect_right(self.slices, row, key=lambda s: s.at) - 1]

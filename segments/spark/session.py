@@ -33,6 +33,8 @@ _CLOSED: Final = {
 }
 #: How often Spark gives a part to another Python worker when one dies; bad data is never tried twice.
 _TASK_ATTEMPTS: Final = 3
+#: Characters of what Spark says when it does not start.
+_LONGEST_WHY: Final = 1_000
 _lock = threading.RLock()
 _contexts: dict[str, Any] = {}
 
@@ -124,10 +126,18 @@ def _start(master: str) -> Any:
             started.addPyFile(shipped_code())
         return started
     except Exception as error:
+        why = _why(error)  # asked of the JVM, which is ended next
         _drop_half_started(SparkContext, error)
         raise Unavailable(
-            f"Spark could not be started with master '{master}': {error}.", remedy="Check JAVA_HOME and SPARK_MASTER."
+            f"Spark could not be started with master '{master}': {why}.",
+            remedy="Check JAVA_HOME, SPARK_MASTER and the files of HADOOP_CONF_DIR and SPARK_CONF_DIR.",
         ) from error
+
+
+def _why(error: Exception) -> str:
+    """The error and its causes, without where in Spark they were raised."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    return " ".join(line for line in lines if line and not line.startswith(("at ", "...")))[:_LONGEST_WHY].rstrip(".")
 
 
 def _drop_half_started(kind: Any, error: Exception) -> None:

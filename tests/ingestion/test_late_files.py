@@ -8,7 +8,7 @@ import pytest
 
 from segments.gateways.deep_store.deepstore import STAGING
 from segments.services.ingestion import sessions
-from segments.services.ingestion.late_files import remove_late_files
+from segments.services.ingestion.files.late_files import remove_late_files
 from segments.spark.build_part import note_path
 from tests.ingestion.ingesting import SYNC, IngestionWorld
 from tests.services.world import ANN, TABLE

@@ -76,7 +76,7 @@ def reading_of(name: str, fault: str) -> Fault:
 def test_a_file_that_its_store_does_not_give_fails_alone_and_is_read_at_the_next_trigger(
     world: S3World, fault: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("segments.services.ingestion.reading.StoreAnswers", lambda: StoreAnswers(2))
+    monkeypatch.setattr("segments.services.ingestion.files.reading.StoreAnswers", lambda: StoreAnswers(2))
     world.front.fault = reading_of("F2", fault)
     world.go()
     assert world.found == {"F1": FileState.BUILT, "F2": FileState.FAILED, "F3": FileState.BUILT}
@@ -119,7 +119,7 @@ def test_a_store_that_is_down_for_a_moment_fails_no_file(world: S3World) -> None
 def test_a_store_that_only_executors_do_not_reach_is_one_cause_and_no_file_fails(
     world: S3World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("segments.services.ingestion.reading.StoreAnswers", lambda: StoreAnswers(2))
+    monkeypatch.setattr("segments.services.ingestion.files.reading.StoreAnswers", lambda: StoreAnswers(2))
     world.front.fault = reading_of(".csv", "503")  # the folder is listed, as by the worker
     world.go()
     assert set(world.found.values()) == {FileState.PENDING}

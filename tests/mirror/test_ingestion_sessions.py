@@ -13,6 +13,7 @@ from django.db import connections
 from django.test.utils import CaptureQueriesContext
 
 from segments.domain.ingestion.session import (
+    BadRow,
     FileRecord,
     FileState,
     Fingerprint,
@@ -127,6 +128,23 @@ def test_rows_follow_a_session_from_its_listing_to_its_end(sessions: Sessions) -
     assert "/data/in/a: built, 5 rows" in log
     sessions.put(session(state=SessionState.DONE, end_ms=BEGAN + 9_000), [file("a", FileState.DONE)])
     wait_until(lambda: Row.objects.filter(state="DONE").exists() and states() == {"a": "DONE"})
+
+
+@pytest.mark.usefixtures("table")
+def test_rows_that_do_not_fit_are_shown_by_file_and_counted(sessions: Sessions) -> None:
+    runs = (Run(0, "task", BEGAN),)
+    rows = (BadRow(7, None, "n", "'x'", "is not an INT."),)
+    files = [file("a", FileState.BUILT, rows=5, bad_rows=3, bad=rows), file("b", FileState.BUILT, bad_rows=1)]
+    sessions.put(session(runs=runs), files)
+    follower = SessionFollower(sessions, Cluster.objects.get())
+    follower.sync_all()
+    assert Row.objects.get().bad_rows == 4
+    assert list(IngestionFile.objects.values_list("bad_rows", "bad")) == [(3, [list(rows[0])]), (1, [])]
+    assert "a: built, 5 rows; 3 rows do not fit" in IngestionAttempt.objects.get().log
+    sessions.put(session(runs=runs), files)
+    with CaptureQueriesContext(connections["default"]) as queries:
+        SessionFollower(sessions, Cluster.objects.get()).sync_all()
+    assert not [q for q in queries.captured_queries if "INSERT INTO" in q["sql"] and "ingestionfile" in q["sql"]]
 
 
 @pytest.mark.usefixtures("table")

@@ -119,7 +119,19 @@ def test_a_mirror_that_starts_with_odd_texts_mirrors_the_rest(world: World, clus
 
 def test_an_error_of_a_file_with_nul_does_not_stop_its_session(cluster: Cluster) -> None:
     table = Table.objects.create(cluster=cluster, name="t_OFFLINE", raw_name="t", type="OFFLINE")
-    file = ("file:///a", "", FileState.FAILED.value, [], 0, 0, 1, "line 'a\0b'", 3)
+    file = (
+        "file:///a",
+        "",
+        FileState.FAILED.value,
+        [],
+        0,
+        0,
+        1,
+        "line 'a\0b'",
+        3,
+        1,
+        [[3, None, "n", "'a\0b'", "is not an INT."]],
+    )
     values = {
         "state": "IN_PROGRESS",
         "started_at": timezone.now(),
@@ -131,5 +143,7 @@ def test_an_error_of_a_file_with_nul_does_not_stop_its_session(cluster: Cluster)
     written = session_rows.write_session(table, rows, None)
     session = IngestionSession.objects.get()
     assert (session.error, len(session.task)) == ("a\N{REPLACEMENT CHARACTER}b", 255)
-    assert IngestionFile.objects.get().error == "line 'a\N{REPLACEMENT CHARACTER}b'"
+    kept = IngestionFile.objects.get()
+    assert kept.error == "line 'a\N{REPLACEMENT CHARACTER}b'"
+    assert kept.bad[0][3] == "'a\N{REPLACEMENT CHARACTER}b'"
     session_rows.write_session(table, rows, written)  # and again

@@ -92,3 +92,31 @@ def test_a_master_that_is_not_there_is_reported(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     with pytest.raises(Unavailable, match="Spark could not be started"):
         session.context("local[1]")
+
+
+def test_a_cluster_that_refuses_is_reported_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[object] = []
+
+    class Refused(Exception):
+        def __str__(self) -> str:
+            if ended:  # its text comes from the JVM
+                raise ConnectionRefusedError
+            return (
+                "An error occurred while calling None.JavaSparkContext.\n: KubernetesClientException: An error.\n"
+                "\tat org.apache.spark.SparkContext.<init>(SparkContext.scala:632)\n\t... 20 more\n"
+                "Caused by: java.io.IOException: Connection refused: /127.0.0.1:1\n"
+            )
+
+    def start(**_: object) -> None:
+        raise Refused
+
+    monkeypatch.setattr("pyspark.SparkContext", start)
+    monkeypatch.setattr(session, "_drop_half_started", lambda *given: ended.append(given))
+    with pytest.raises(Unavailable) as refused:
+        session._start("k8s://https://127.0.0.1:1")
+    assert refused.value.message == (
+        "Spark could not be started with master 'k8s://https://127.0.0.1:1': An error occurred while calling "
+        "None.JavaSparkContext. : KubernetesClientException: An error. Caused by: java.io.IOException: Connection "
+        "refused: /127.0.0.1:1."
+    )
+    assert "HADOOP_CONF_DIR" in refused.value.remedy

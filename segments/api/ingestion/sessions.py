@@ -8,7 +8,7 @@ from django.db.models import Model, QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from segments.api.base import ApiView, int_param, text_param
+from segments.api.base import ApiView, bool_param, int_param, text_param
 from segments.api.permissions import Right
 from segments.errors import InvalidInput, NotFound
 from segments.models import IngestionSession
@@ -76,14 +76,18 @@ class SessionFiles(OfATable):
     """Its files."""
 
     rights: ClassVar[dict[str, Right]] = {"GET": "query"}
-    parameters: ClassVar[dict[str, tuple[str, ...]]] = {"GET": ("state", "search", "limit", "offset")}
+    parameters: ClassVar[dict[str, tuple[str, ...]]] = {"GET": ("state", "search", "badRows", "limit", "offset")}
 
     def get(self, request: Request, table: str, session: str) -> Response:
-        """Failed ones first, each with error and line. ``state`` and ``search`` (a part of the address) narrow them,
-        ``limit`` (100, at most 1000) and ``offset`` choose a page; ``total`` counts those that match.
+        """Failed ones first, each with error and line, how many of its rows do not fit (``badRows``) and the first of
+        them with line, column and value (``badValues``). ``state``, ``search`` (a part of the address) and
+        ``badRows=true`` narrow them, ``limit`` (100, at most 1000) and ``offset`` choose a page; ``total`` counts those
+        that match.
         """
         state, search = (text_param(request, "state") or "").upper(), text_param(request, "search") or ""
-        rows, total, offset = page_of(request, files_of(self.session(session), state=state, search=search))
+        only_bad = bool_param(request, "badRows")
+        files = files_of(self.session(session), state=state, search=search, with_bad_rows=only_bad)
+        rows, total, offset = page_of(request, files)
         return Response({"files": [file_document(row) for row in rows], "total": total, "offset": offset})
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from segments.domain.formats.znrecord import ZNRecord
 
@@ -79,13 +79,25 @@ class Fingerprint:
         return self.size == other.size and any(mine[key] == its[key] for key in mine.keys() & its.keys())
 
 
+class BadRow(NamedTuple):
+    """A row of a file that does not fit: its line, or row of a file without lines (from 1; None: not known), the
+    column (empty: the row as a whole), the value, and why.
+    """
+
+    line: int | None
+    row: int | None
+    column: str
+    value: str
+    why: str
+
+
 @dataclass(frozen=True)
 class FileRecord:
     """One file of a session. ``fingerprint`` is that of the bytes that were read, or are to be.
 
     ``ordinals`` are the staged parts with its rows, ``segments`` their names, ``ends`` the last times of their rows
-    (epoch ms; 0: not known). ``line`` is where ``error`` was found, if that is known. ``bad_rows`` were left out.
-    ``log`` is that of the task that failed.
+    (epoch ms; 0: not known). ``line`` is where ``error`` was found, if that is known. ``bad_rows`` do not fit, and
+    ``bad`` are the first of them. ``log`` is that of the task that failed.
     """
 
     uri: str
@@ -101,19 +113,20 @@ class FileRecord:
     bad_rows: int = 0
     ends: tuple[int, ...] = ()
     log: str = ""
+    bad: tuple[BadRow, ...] = ()
 
     def emptied(self, state: FileState) -> FileRecord:
         """Without anything staged."""
         return replace(
             self, state=state, segments=(), ends=(), ordinals=(), rows=0, bytes=0, bad_rows=0,
-            error="", line=None, log="",
+            error="", line=None, log="", bad=(),
         )  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the manifest."""
         print_ = self.fingerprint
         body = {"uri": self.uri, "mtime": print_.mtime_ns, "size": print_.size, "state": self.state.value}
-        extra = {**print_.marks, **{k: v for k, v in asdict(self).items() if k not in _APART}}
+        extra = {**print_.marks, **{k: v for k, v in vars(self).items() if k not in _APART}}
         return body | {k: list(v) if isinstance(v, tuple) else v for k, v in extra.items() if v}
 
 
@@ -136,6 +149,7 @@ def file_from_json(body: Mapping[str, Any]) -> FileRecord:
         body.get("bad_rows", 0),
         tuple(body.get("ends", ())),
         body.get("log", ""),
+        tuple(BadRow(*row) for row in body.get("bad", ())),
     )
 
 

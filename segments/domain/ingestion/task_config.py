@@ -313,7 +313,9 @@ def _number(given: Mapping[str, str], key: str, default: int) -> int:
 
 
 def _bytes(text: str) -> int | None:
-    """``1G``, ``500MB``, ``1024`` -> bytes; None for other text."""
+    """``1G``, ``500MB``, ``1024`` -> bytes, ``-1`` -> 0, which is no limit; None for other text."""
+    if text.strip() == "-1":
+        return 0
     unit = text.strip().upper().lstrip("0123456789")
     digits = text.strip()[: len(text.strip()) - len(unit)]
     factor = _UNITS.get(unit.strip().removesuffix("B") if unit.strip() != "B" else "B")

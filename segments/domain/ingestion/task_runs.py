@@ -173,7 +173,8 @@ def subtask_progress(file: FileRecord) -> str:
     if state == _ERROR:
         line = f", line {file.line}" if file.line is not None else ""
         return f"Failed after {file.attempts} attempt{'' if file.attempts == 1 else 's'}{line}: {file.error}"
-    return f"{file.state.value}: {counted(file.rows or 0, 'row')}, {counted(file.bytes or 0, 'byte')}"
+    bad = f"; {counted(file.bad_rows, 'row', 'does', 'do')} not fit" if file.bad_rows else ""
+    return f"{file.state.value}: {counted(file.rows or 0, 'row')}, {counted(file.bytes or 0, 'byte')}{bad}"
 
 
 def worker_of(run: TaskRun) -> str:

@@ -41,7 +41,8 @@ class PushReport:
     """``ignored`` is {column: files that have it}, ``defaults`` {column: rows}; ``bad`` are the first bad values of
     ``bad_rows`` rows.
 
-    ``is_complete``: all was examined; if not, there are at least so many bad rows.
+    ``is_complete``: all was examined; if not, there are at least so many bad rows. ``bad_of_files``: bad rows by file,
+    of the files of a part that have any; a push is not asked for them.
     """
 
     rows_read: int = 0
@@ -50,6 +51,7 @@ class PushReport:
     ignored: Mapping[str, int] = field(default_factory=dict)
     defaults: Mapping[str, int] = field(default_factory=dict)
     is_complete: bool = True
+    bad_of_files: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""

@@ -30,6 +30,8 @@ FILE_COLUMNS: Final = (
     "attempts",
     "error",
     "line",
+    "bad_rows",
+    "bad",
 )
 _ATTEMPT_COLUMNS: Final = ["task", "started_at", "ended_at", "files_ok", "files_failed", "log"]
 #: Files in one short transaction, and seconds between two: others wait for SQLite's only writer.

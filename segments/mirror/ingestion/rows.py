@@ -52,7 +52,7 @@ def _session_values(session: IngestionSession, files: FileValues | None) -> dict
         "spark_ui": session.spark_ui,
         "is_kept": True,
     }
-    return values | ({} if files is None else _counts(files))
+    return values | ({} if files is None else {**_counts(files), "bad_rows": sum(f[9] for f in files.values())})
 
 
 def _counts(files: FileValues) -> dict[str, int]:
@@ -74,6 +74,8 @@ def _file_values(record: FileRecord) -> tuple[Any, ...]:
         record.attempts,
         mask_text(record.error)[:_LONGEST_ERROR],
         record.line,
+        record.bad_rows,
+        [list(row) for row in record.bad],
     )
 
 

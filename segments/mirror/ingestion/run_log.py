@@ -56,7 +56,8 @@ def news(
 
 
 def _file_line(uri: str, file: tuple[Any, ...]) -> str:
-    _, _, state, _, rows, _, _, error, line = file
+    _, _, state, _, rows, _, _, error, line, bad_rows, _ = file
     if state == "BUILT":
-        return f"{uri}: built, {counted(rows or 0, 'row')}"
+        bad = f"; {counted(bad_rows, 'row', 'does', 'do')} not fit" if bad_rows else ""
+        return f"{uri}: built, {counted(rows or 0, 'row')}{bad}"
     return f"{uri}: {_WORDS[state]}{f': {error_of_file(error, uri, line)}' if error else ''}"

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from django.db.models import Case, IntegerField, QuerySet, Value, When
 
+from segments.domain.ingestion.session import BadRow
 from segments.errors import InvalidInput, NotFound
 from segments.models import IngestionAttempt, IngestionFile, IngestionSession
 from segments.names import TableName, shown
@@ -33,9 +34,15 @@ def find_session(cluster: str, table: TableName, session_id: str) -> IngestionSe
     return found
 
 
-def files_of(session: IngestionSession, *, state: str = "", search: str = "") -> QuerySet[IngestionFile]:
-    """Files of a session: those that need somebody first, then by address. InvalidInput for a state that is none."""
+def files_of(
+    session: IngestionSession, *, state: str = "", search: str = "", with_bad_rows: bool = False
+) -> QuerySet[IngestionFile]:
+    """Files of a session: those that need somebody first, then by address. ``with_bad_rows``: only those with rows that
+    do not fit. InvalidInput for a state that is none.
+    """
     rows = IngestionFile.objects.filter(session=session)
+    if with_bad_rows:
+        rows = rows.filter(bad_rows__gt=0)
     if state:
         if state not in IngestionFile.State.values:
             raise InvalidInput(
@@ -75,6 +82,7 @@ def session_document(session: IngestionSession) -> dict[str, Any]:
             **{s.lower(): getattr(session, f"files_{s.lower()}") for s in IngestionFile.State.values},
         },
         "rows": session.rows,
+        "badRows": session.bad_rows,
         "bytes": session.bytes,
         "seconds": session.seconds,
         "rowsMayDuplicate": session.rows_may_duplicate,
@@ -95,7 +103,14 @@ def file_document(file: IngestionFile) -> dict[str, Any]:
         "attempts": file.attempts,
         "error": file.error,
         "line": file.line,
+        "badRows": file.bad_rows,
+        "badValues": [row._asdict() for row in bad_rows(file)],
     }
+
+
+def bad_rows(file: IngestionFile) -> list[BadRow]:
+    """The first rows of a file that do not fit."""
+    return [BadRow(*row) for row in file.bad]
 
 
 def attempt_document(attempt: IngestionAttempt, *, with_log: bool = False) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from segments.errors import Conflict, PinotAdminError, Unavailable
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
 from segments.services.ingestion.discard import remove_leftovers
+from segments.services.ingestion.files.reading import Reading
 from segments.services.ingestion.held_session import HeldSession, acquire
 from segments.services.ingestion.one_by_one import OneByOne
-from segments.services.ingestion.reading import Reading
 from segments.services.ingestion.session_store import prune
 from segments.services.ingestion.situation import Setup, check_unchanged, read_setup
 from segments.services.ingestion.switch import begin_switch, carry_out_switch, finish

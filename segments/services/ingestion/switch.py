@@ -19,9 +19,9 @@ from segments.errors import StateConflict, Unavailable
 from segments.gateways.deep_store.deepstore import STAGING
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
+from segments.services.ingestion.files.reading import staged_parts
 from segments.services.ingestion.held_session import HeldSession, with_files
 from segments.services.ingestion.manifest import read_registry
-from segments.services.ingestion.reading import staged_parts
 from segments.services.ingestion.session_store import read_task
 from segments.services.ingestion.situation import Setup, read_visible
 from segments.services.ingestion.slices.kept_rows import keep_rows, staged_kept

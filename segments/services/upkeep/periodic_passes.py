@@ -44,7 +44,7 @@ def _resume_sessions(ctx: Context) -> list[str]:
 
 def _remove_late_files(ctx: Context) -> list[str]:
     # heavy, as above
-    from segments.services.ingestion.late_files import remove_late_files
+    from segments.services.ingestion.files.late_files import remove_late_files
 
     return remove_late_files(ctx)
 

@@ -56,6 +56,18 @@ def test_files_come_failed_first_and_are_narrowed_by_state_and_address(
     assert cluster.http.get(address, query_params={"state": "built", "limit": "1"}).json()["total"] == 3
 
 
+def test_rows_that_do_not_fit_are_counted_and_the_first_are_listed(
+    cluster: ApiCluster, session: IngestionSession
+) -> None:
+    IngestionSession.objects.filter(pk=session.pk).update(bad_rows=2)
+    row = [7, None, "n", "'x'", "is not an INT."]
+    session.files.filter(uri="/data/in/day=1.csv").update(bad_rows=2, bad=[row])
+    assert cluster.http.get(f"{BASE}/{session.session_id}").json()["badRows"] == 2
+    (found,) = cluster.http.get(f"{BASE}/{session.session_id}/files?badRows=true").json()["files"]
+    assert (found["uri"], found["badRows"]) == ("/data/in/day=1.csv", 2)
+    assert found["badValues"] == [{"line": 7, "row": None, "column": "n", "value": "'x'", "why": "is not an INT."}]
+
+
 def test_a_run_has_its_log(cluster: ApiCluster, session: IngestionSession) -> None:
     session.attempts.update(log="12:00:00 5 files listed")
     assert cluster.http.get(f"{BASE}/{session.session_id}/runs/0").json()["log"] == "12:00:00 5 files listed"
@@ -67,6 +79,7 @@ def test_a_run_has_its_log(cluster: ApiCluster, session: IngestionSession) -> No
         ("/cp_9_a", 404, "no file ingestion session 'cp_9_a'"),
         ("/cp_1_0a0b0c0d/runs/2", 404, "no run 2"),
         ("/cp_1_0a0b0c0d/files?state=LOST", 400, "'LOST' is not a state of a file"),
+        ("/cp_1_0a0b0c0d/files?badRows=some", 400, "badRows"),
         ("/cp_1_0a0b0c0d/files?limit=0", 400, "'limit' must be at least 1"),
         ("?offset=-1", 400, "'offset' at least 0"),
     ],

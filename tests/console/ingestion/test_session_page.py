@@ -54,6 +54,7 @@ def text(client: Client, address: str = PAGE) -> str:
         ({"state": "SWITCH", "files_failed": 0, "retry_count": 3}, ["begins again with all files", "every 2s"]),
         ({"rows_may_duplicate": 2}, ["2 of its files were ingested before they changed"]),
         ({"state": "DONE", "files_failed": 0}, ["Done: queries see the rows of 5 files"]),
+        ({"state": "DONE", "end_reason": "UNDONE"}, ["undone", "Undone: its rows are not visible any more."]),
         ({"end_reason": "RETRIES_EXHAUSTED"}, ["Its retries were used up"]),
         ({"end_reason": "CLEARED", "is_kept": False}, ["Its state was cleared", "This session is history"]),
     ],
@@ -84,6 +85,20 @@ def test_files_are_chosen_by_state_and_address(viewer: Client, table: Table) -> 
     assert "/in/c.csv" in text(viewer, f"{PAGE}?state=SKIPPED")
     assert "/in/b.csv" not in text(viewer, f"{PAGE}?q=a.csv")
     assert "/in/a.csv" in text(viewer, f"{PAGE}?state=NONSENSE")
+
+
+def test_rows_that_do_not_fit_are_listed_below_their_file_and_their_files_can_be_chosen(
+    viewer: Client, table: Table
+) -> None:
+    session = make_session(table, bad_rows=1_204)
+    rows = [[1_204, None, "n", "'<x>'", "is not an INT."], [None, 9, "", "", "has no columns."]]
+    make_files(session, "DONE", "/in/a.csv", bad_rows=1_204, bad=rows)
+    make_files(session, "FAILED", "/in/b.csv")
+    shown = text(viewer, f"{PAGE}?state=BAD_ROWS")
+    for words in ("1,204 that do not fit", "Line 1,204: ", "&#x27;&lt;x&gt;&#x27;", "Row 9: ", "The first 2 of them"):
+        assert words in shown
+    assert "/in/b.csv" not in shown
+    assert "/in/b.csv" in text(viewer)
 
 
 def test_the_time_left_follows_from_what_this_run_has_done(viewer: Client, table: Table) -> None:

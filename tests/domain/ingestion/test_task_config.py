@@ -81,6 +81,7 @@ def test_the_largest_number_of_retries_is_taken() -> None:
         ("modifiedFilePolicy", "perhaps"),
         ("taskMaxDataSize", "1 lot"),
         ("runMaxDataSize", "1 lot"),
+        ("runMaxDataSize", "-2"),
         ("runMaxNumFiles", "-2"),
         ("runMaxNumTasks", "many"),
         ("errorRate", "2"),
@@ -112,7 +113,8 @@ def test_sizes_are_read_with_their_units() -> None:
 def test_limits_of_a_run_are_read_and_minus_one_is_none() -> None:
     assert read({}).run == RunLimits(0, 0, 0)
     assert read({"runMaxNumFiles": "5", "runMaxDataSize": "2K", "runMaxNumTasks": "7"}).run == RunLimits(5, 2048, 7)
-    assert read({"runMaxNumFiles": "-1", "runMaxNumTasks": "-1"}).run == RunLimits(0, 0, 0)
+    without = {"runMaxNumFiles": "-1", "runMaxDataSize": "-1", "runMaxNumTasks": "-1"}
+    assert read(without).run == RunLimits(0, 0, 0)
 
 
 def keys_of(found: list[Problem]) -> list[str]:

@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import Final
 
 from segments.console.presenters.badges import Mark, mark
-from segments.domain.ingestion.session import error_of_file
+from segments.domain.ingestion.session import BadRow, error_of_file
 from segments.models import IngestionAttempt, IngestionFile, IngestionSession
+from segments.services.ingestion.mirrored_sessions import bad_rows
 
 _State = IngestionSession.State
 #: What a reason for an end means; others are shown as they are.
@@ -54,20 +55,22 @@ class SessionView:
 @dataclass(frozen=True)
 class FileLine:
     """One file of a session. ``name`` is its address below the session's folder; ``error`` does not repeat
-    it, and says in which line.
+    it, and says in which line. ``bad`` are the first of its rows that do not fit.
     """
 
     file: IngestionFile
     mark: Mark
     name: str
     error: str
+    bad: list[BadRow]
 
 
 def file_line(file: IngestionFile, folder: str) -> FileLine:
     """How the page shows a file of a session that reads ``folder``."""
     error = error_of_file(file.error, file.uri, file.line)
     below = folder.rstrip("/") + "/"
-    return FileLine(file, file_mark(file.state), file.uri.removeprefix(below) if folder else file.uri, error)
+    name = file.uri.removeprefix(below) if folder else file.uri
+    return FileLine(file, file_mark(file.state), name, error, bad_rows(file))
 
 
 def session_view(session: IngestionSession, attempts: Sequence[IngestionAttempt], now: datetime) -> SessionView:
@@ -115,7 +118,7 @@ def mode_words(mode: str, *, swap: bool) -> str:
 
 def _mark(session: IngestionSession, *, is_live: bool) -> Mark:
     if session.state == _State.DONE:
-        return Mark("done", "idle", "undo") if session.end_reason == "UNDONE" else Mark("done", "ok", "check")
+        return Mark("undone", "idle", "undo") if session.end_reason == "UNDONE" else Mark("done", "ok", "check")
     if session.end_reason:
         return Mark("ended", "idle", "cross")
     if is_live:

@@ -27,26 +27,30 @@ from segments.services.ingestion.mirrored_sessions import files_of, find_session
 #: Seconds between two requests of an open page for a session that runs, and at one that waits.
 _LIVE_S: Final = 1
 _WAITING_S: Final = 2
+#: What the choice of a state says for files of any state that have rows which do not fit.
+_BAD_ROWS: Final = "BAD_ROWS"
 
 
 @page
 @require_safe
 def detail(request: HttpRequest, typed: str, session: str) -> HttpResponse:
-    """One session: how far it is, its files by state and address, its runs."""
+    """One session: how far it is, its files by state and address (or those with rows that do not fit), its runs."""
     table, name = find_table(request, typed)
     row, context = _progress(request, name, session)
     wanted = asked(request, "state", "q")
     state = wanted["state"] if wanted["state"] in IngestionFile.State.values else ""
-    is_filtered = bool(state or wanted["q"])
+    only_bad = wanted["state"] == _BAD_ROWS
+    is_filtered = bool(state or wanted["q"] or only_bad)
     total = None if is_filtered else row.files_total + row.files_dropped
-    listing = cut(files_of(row, state=state, search=wanted["q"]), page_number(request.GET.get("page")), total=total)
+    chosen = files_of(row, state=state, search=wanted["q"], with_bad_rows=only_bad)
+    listing = cut(chosen, page_number(request.GET.get("page")), total=total)
     more = {
         "listing": listing,
         "files": [file_line(file, row.input_dir) for file in listing],
         "wanted": wanted,
         "is_filtered": is_filtered,
         "has_entry": LineageEntry.objects.filter(table=table, entry_id=row.entry_id).exists(),
-        "states": IngestionFile.State.choices,
+        "states": [*IngestionFile.State.choices, (_BAD_ROWS, "with bad rows")],
     }
     return render(request, "console/ingestion/session.html", {**head(request, table, "ingestion"), **context, **more})
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from segments.domain.ingestion.packing import files_per_segment
 from segments.domain.ingestion.session import OPEN, FileRecord, FileState
@@ -19,6 +19,7 @@ from segments.domain.tables.secret_masks import mask
 from segments.errors import StateConflict
 from segments.gateways.input_files.source import input_source
 from segments.secret_texts import mask_text
+from segments.services.ingestion.files.bad_rows import BadRows, bad_rows_of
 from segments.services.ingestion.held_session import HeldSession, with_files
 from segments.services.ingestion.manifest import Manifest
 from segments.services.ingestion.situation import Setup, input_access
@@ -49,6 +50,7 @@ class Reading:
         self._parts: dict[int, Built] = {}
         self._answers, self._not_given = StoreAnswers(), 0
         self._logs = sum(1 for f in held.manifest.files if f.log)
+        self._listed = BadRows(held.manifest.files)
 
     def read(self) -> None:
         """Read what is open, in batches of at most as many files as the task allows at once."""
@@ -191,13 +193,14 @@ class Reading:
             error = "It has rows that cannot be read."
             return replace(file, state=FileState.FAILED, error=error, ordinals=())
         own = [p for p in parts if self._uris[p.ordinal][0] == file.uri]
+        reports = [p.report for p in parts]
         marks = next((p.marks[file.uri] for p in parts if file.uri in p.marks), {})
         return replace(
             file, fingerprint=file.fingerprint.marked(marks), state=FileState.BUILT,
             segments=tuple(p.name for p in parts), ends=tuple(map(_end_ms, parts)),
             rows=sum(p.rows for p in own),
-            bytes=sum(p.size_bytes for p in own), bad_rows=sum(_bad_rows(p.report) for p in own),
-            error="", line=None, log="",
+            bytes=sum(p.size_bytes for p in own), bad_rows=sum(bad_rows_of(file.uri, r) for r in reports),
+            error="", line=None, log="", bad=self._listed.rows(file.uri, reports),
         )  # fmt: skip
 
     def _on_failed(self, failed: list[Failed]) -> None:
@@ -224,7 +227,10 @@ class Reading:
         error = mask_text(f"{one.error} {one.remedy}".strip())[:_LONGEST_ERROR]
         log = mask_text(one.log) if self._logs < _LOGS else ""
         self._logs += bool(log)
-        return replace(file, state=state, error=error, line=one.line, ordinals=(), log=log)
+        bad_rows, bad = bad_rows_of(file.uri, one.report), self._listed.rows(file.uri, [one.report])
+        return replace(
+            file, state=state, error=error, line=one.line, ordinals=(), log=log, bad_rows=bad_rows, bad=bad
+        )  # fmt: skip
 
     def _save(self, *, now: bool = False) -> None:
         clock = self._held.ctx.timer.seconds()
@@ -249,11 +255,6 @@ def _end_ms(part: Built) -> int:
 def _input_file(file: FileRecord) -> InputFile:
     found = file.fingerprint
     return InputFile(file.uri, found.size, found.mtime_ns, found.etag)
-
-
-def _bad_rows(report: dict[str, Any]) -> int:
-    found = report.get("bad_rows", 0)
-    return found if isinstance(found, int) else 0
 
 
 def staged_parts(held: HeldSession, manifest: Manifest) -> Iterator[tuple[FileRecord, Built | None]]:
