@@ -68,8 +68,9 @@ class ServerSettings:
     """How a server is set up. ``port`` only names the instance; ``admin_port`` (0: a free one) is where it listens.
 
     Sizes in bytes, times in seconds. ``people`` knows the users; None: only processes of the cluster are served.
-    ``controller_url``: web processes besides the registered ones, by commas. ``segment_store_url``: where this server
-    uploads what it commits (``segment.store.root.dir``), the deep store as it reaches it; empty: it has no place.
+    ``controller_url``: web processes besides the registered ones, by commas. ``segment_store_url``: the
+    deep store as this server reaches it (``segment.store.root.dir``); empty: it does not, and web processes hand files
+    on, both ways.
     ``peer_scheme``: for tables that do not name one. ``elsewhere``: addresses outside of the cluster that segments are
     fetched from.
     ``has_open_metrics``: /metrics answers without credentials, too.
@@ -97,8 +98,8 @@ class ServerSettings:
     has_open_metrics: bool = False
 
 
-def _upload_root(deep_store: DeepStore, settings: ServerSettings) -> DeepStore | None:
-    """Where this server uploads what it commits; None: it has no place."""
+def _reached(deep_store: DeepStore, settings: ServerSettings) -> DeepStore | None:
+    """The deep store where this server reaches it, for uploads and downloads; None: it does not."""
     if not (deep_store.exists and settings.segment_store_url):
         return None
     return DeepStore(settings.segment_store_url, settings.deep_store_timeout_s, deep_store.access)
@@ -156,7 +157,7 @@ class Server:
     def _loader(self, deep_store: DeepStore, cache: ColumnCache, files: ClusterFiles) -> Loader:
         """What brings segments to this server."""
         settings = self._settings
-        downloader = Downloader(deep_store, files, settings.elsewhere)
+        downloader = Downloader(deep_store, files, settings.elsewhere, _reached(deep_store, settings))
         peers = Peers(self._store, self.instance, settings.peer_scheme)
         size = settings.max_segment_bytes
         parts = LoadParts(self._store, self._folders, downloader, peers, cache, size, Downloads(self._lives))
@@ -171,7 +172,7 @@ class Server:
         """What all consuming segments of this server use."""
         settings = self._settings
         uploader = Uploader(
-            _upload_root(deep_store, settings),
+            _reached(deep_store, settings),
             controller,
             settings.consuming.upload_s,
             self._folders.workspace,
