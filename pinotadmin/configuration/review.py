@@ -36,7 +36,7 @@ def findings(values: Given, *, connect: bool) -> list[Finding]:
     found = [*_wrong_values(values), *_unknown(values), *_open_file(values), *_together(values)]
     found += _certificates({s.name: s.text for s in values.settings.values()})
     if connect:
-        found += _unreachable_parts()
+        found += _unreachable_parts(values)
     return sorted(found, key=lambda f: not f.is_error)
 
 
@@ -98,14 +98,17 @@ def _certificates(texts: Mapping[str, str]) -> Iterator[Finding]:
         )
 
 
-def _unreachable_parts() -> Iterator[Finding]:
+def _unreachable_parts(values: Given) -> Iterator[Finding]:
+    """Of the parts that are set: `up` starts the others."""
     django.setup()
     from pinotadmin.configuration import part_connections  # needs the models
 
     for name, connect in part_connections.PARTS.items():
-        problem = _problem_of(connect)
+        problem = _problem_of(connect) if values.settings[name].source != "default" else ""
         if problem:
             yield Finding(f"{name} cannot be used: {problem}")
+    if values.settings["ZOOKEEPER_URL"].source == "default":
+        return
     with suppress(PinotAdminError):  # a ZooKeeper that does not answer is a finding already
         for instance in part_connections.without_tls():
             yield Finding(
