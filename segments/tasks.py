@@ -47,7 +47,7 @@ from segments.services.push import push_session
 from segments.services.replacement.ends import end_jobs
 from segments.services.schedules import beat_rows, task_start
 from segments.services.upkeep import passes
-from segments.services.upkeep.periodic import ClusterPass, OncePass, Periodic
+from segments.services.upkeep.pass_declaration import ClusterPass, OncePass, Periodic
 from segments.services.upkeep.periodic_passes import DECLARED
 
 log = logging.getLogger(__name__)

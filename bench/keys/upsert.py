@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 
 from bench.realtime_ingest import CONFIG, SCHEMA, message
-from segments.dataplane.primary_keys.keyed_rows import KeyedRows
+from segments.dataplane.primary_keys.consuming_rows import KeyedRows
 from segments.dataplane.primary_keys.table_keys import TableKeys
 from segments.dataplane.query import RowMask, SegmentRows, execute_partial, plan_query
 from segments.dataplane.query.arrow.totals import Totals

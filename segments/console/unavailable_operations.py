@@ -9,7 +9,7 @@ from typing import Final
 from django.http import HttpRequest
 
 from segments.console.cluster_address import cluster_of
-from segments.domain.pinot.version import CAPABILITIES, lacking, parse_version
+from segments.domain.pinot.capabilities import CAPABILITIES, lacking, parse_version
 from segments.models import Cluster
 from segments.services.core.page_addresses import default_cluster
 

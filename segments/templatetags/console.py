@@ -23,7 +23,7 @@ from segments.console.unavailable_operations import (
     queries_unreachable_here,
     unreachable_here,
 )
-from segments.domain.pinot.version import parse_version
+from segments.domain.pinot.capabilities import parse_version
 from segments.services.core.page_addresses import address_in, address_of, default_cluster
 from segments.services.upkeep.inbox import waiting
 

@@ -22,7 +22,7 @@ from segments.services.alerts import sources
 from segments.services.alerts.sources import Watched
 from segments.services.core.context import SYSTEM
 from segments.services.upkeep import passes
-from segments.services.upkeep.periodic import TablePass
+from segments.services.upkeep.pass_declaration import TablePass
 from segments.services.upkeep.validation import keep_findings
 from tests.factories import CLUSTER, make_session, make_table
 from tests.services.world import TABLE, World

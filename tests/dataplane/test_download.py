@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from segments.dataplane.server.held.cluster_files import ClusterFiles
 from segments.dataplane.server.held.download import Downloader
+from segments.dataplane.server.held.peer_download import ClusterFiles
 from segments.dataplane.server.web_processes import WebProcesses
 from segments.errors import InvalidInput, Unavailable
 from segments.gateways.deep_store.deepstore import DeepStore

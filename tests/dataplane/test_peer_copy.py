@@ -255,7 +255,7 @@ def test_a_peer_gives_only_the_version_that_is_asked_for(world: ConsumingWorld) 
 
 
 def test_a_server_does_not_ask_itself(world: ConsumingWorld) -> None:
-    from segments.dataplane.server.held.peers import Peers
+    from segments.dataplane.server.held.peer_addresses import Peers
 
     world.create_table()
     world.start_server(1)

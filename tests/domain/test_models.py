@@ -15,7 +15,7 @@ from segments.domain.formats.json_model import Flag, Long, Real, Text, Whole, re
 from segments.domain.formats.whole_number import whole_number
 from segments.domain.realtime.realtime_table import check_realtime
 from segments.domain.replacement.replacement_settings import replacement_settings
-from segments.domain.segments.peer_download import check_peer_scheme
+from segments.domain.segments.peer_download_rules import check_peer_scheme
 from segments.domain.tables.schema import parse_schema
 from segments.domain.tables.table_config import check_against_schema, from_record, parse_table_config
 from segments.domain.tables.table_model import TableModel

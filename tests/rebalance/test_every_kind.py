@@ -9,7 +9,7 @@ import pytest
 
 from segments.clusters.embedded.rebalance import keeping
 from segments.clusters.pinot import calls as pinot_calls
-from segments.domain.pinot import version as pinot_version
+from segments.domain.pinot import capabilities
 from segments.domain.rebalance.job import Status
 from segments.domain.rebalance.options import Options
 from segments.errors import InvalidInput, NotFound, StateConflict
@@ -117,7 +117,7 @@ def test_a_pinot_that_cannot_stop_it_says_so_and_is_not_asked(tmp_path: Path) ->
     with pytest.raises(StateConflict, match=r"Pinot 0\.11\.0 cannot stop a rebalance\. Pinot 1\.2\.0 has it"):
         rebalance.stop(cluster.ctx, TABLE, actor=ANN)
     assert len(cluster.rest.changes) == sent
-    assert "cannot stop" in cluster.ctx.engine.lacks(cluster.ctx, pinot_version.REBALANCE_STOP)
+    assert "cannot stop" in cluster.ctx.engine.lacks(cluster.ctx, capabilities.REBALANCE_STOP)
 
 
 def test_what_does_not_move_on_a_pinot_that_keeps_no_job_counts_as_failed_in_the_end(tmp_path: Path) -> None:

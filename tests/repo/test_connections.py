@@ -119,7 +119,7 @@ _OTHERS = {
     "segments/management/commands/push.py": "the installation that the person at the command line names",
     "segments/management/running_installation.py": "starts the same command again",
     "segments/processes/": "starts and asks the installation's own parts",
-    "segments/dataplane/server/held/cluster_files.py": "peers and controllers of the cluster",
+    "segments/dataplane/server/held/peer_download.py": "peers and controllers of the cluster",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from segments.domain.pinot.version import CAPABILITIES, Has, PinotVersion
+from segments.domain.pinot.capabilities import CAPABILITIES, Has, PinotVersion
 from tests.real_pinot.controllers.test_capabilities import PROBES, READ
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs/pinot-clusters.md"

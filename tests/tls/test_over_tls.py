@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from segments.dataplane.server.held.cluster_files import ClusterFiles
+from segments.dataplane.server.held.peer_download import ClusterFiles
 from segments.dataplane.server.web_processes import WebProcesses
 from segments.errors import Unavailable
 from segments.gateways.controller_protocol import NOT_SENT, HttpController, Report

@@ -20,7 +20,7 @@ from segments.services.core.context import SYSTEM, Context
 from segments.services.jobs.table_passes import one_of, pass_lock, task_lock
 from segments.services.jobs.time_limit import TimeIsUp, within
 from segments.services.upkeep import passes
-from segments.services.upkeep.periodic import TablePass
+from segments.services.upkeep.pass_declaration import TablePass
 from segments.services.upkeep.periodic_passes import rules
 from segments.store import paths
 from tests.services.world import TABLE, World

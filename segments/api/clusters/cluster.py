@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from segments.api.base import ApiView, need_text, status, text_param
 from segments.api.bodies import InstanceBody, RunBody, read_body
 from segments.clusters.pinot import passes as pinot_passes
-from segments.domain.pinot import version as pinot_version
+from segments.domain.pinot import capabilities
 from segments.domain.upkeep.run_properties import parse_run_properties
 from segments.errors import InvalidInput
 from segments.names import split_table_name
@@ -147,7 +147,7 @@ class RunPeriodicTask(ApiView):
     """Run a periodic task now."""
 
     bodies = {"POST": RunBody}
-    where_lacking = {"POST": pinot_version.RUN_BY_POST}
+    where_lacking = {"POST": capabilities.RUN_BY_POST}
     rights = {"GET": "operate", "POST": "operate"}
     parameters = dict.fromkeys(("GET", "POST"), ("taskname", "tableName", "type"))
 

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from segments.api.base import ApiView, bool_param
 from segments.api.bodies import ClusterBody, read_body
 from segments.api.permissions import Right
-from segments.domain.pinot.version import all_lacking, parse_version
+from segments.domain.pinot.capabilities import all_lacking, parse_version
 from segments.errors import NotFound
 from segments.models import Cluster
 from segments.services.access.rights import has_right_everywhere

@@ -26,7 +26,7 @@ from segments.api.permissions import Right
 from segments.clusters.pinot import tables as pinot_tables
 from segments.clusters.pinot.calls import controller
 from segments.domain.pinot.answers import OF_FILES, kept_body, masked_answer, may_hold_config
-from segments.domain.pinot.paths import Needed, check_path, needed, quoted_path
+from segments.domain.pinot.forwarded_paths import Needed, check_path, needed, quoted_path
 from segments.errors import InvalidInput, NotFound, PayloadTooLarge, PinotAdminError
 from segments.gateways.pinot import PinotController, PinotReply
 from segments.names import OFFLINE, REALTIME, TABLE_TYPES, TableName, parse_table_type, split_table_name

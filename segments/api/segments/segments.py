@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from segments.api.base import ApiView, bool_param, int_param, need_text, status, text_param
 from segments.api.bodies import read_body
 from segments.domain.access.cluster_signature import SEAL_BYTES, SEAL_HEADER
-from segments.domain.pinot import version as pinot_version
+from segments.domain.pinot import capabilities
 from segments.errors import InvalidInput
 from segments.names import OFFLINE, REALTIME, TableName, check_segment_name, split_table_name
 from segments.services.core.streaming import in_threads
@@ -31,7 +31,7 @@ class TableSegments(ApiView):
 
     answers = {"GET": {200: "list"}}
     on_pinot = frozenset(("DELETE",))
-    where_lacking = {"GET": pinot_version.SEGMENT_LIST}
+    where_lacking = {"GET": capabilities.SEGMENT_LIST}
     rights = {"DELETE": "administer"}
     parameters = {
         "GET": ("type", "excludeReplacedSegments", *_TIMES),
@@ -144,7 +144,7 @@ class SegmentRecord(ApiView):
 class SegmentRecords(ApiView):
     """The records of all segments of a table."""
 
-    where_lacking = {"GET": pinot_version.RECORDS}
+    where_lacking = {"GET": capabilities.RECORDS}
     parameters = {"GET": ("type",)}
 
     def get(self, request: Request, table: str) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from segments.clusters.embedded.segments.recorded_addresses import rewrite_or_note
-from segments.domain.segments.peer_download import place_findings
+from segments.domain.segments.peer_download_rules import place_findings
 from segments.domain.segments.segment_metadata import from_record
 from segments.gateways.deep_store.deepstore import encode
 from segments.names import TableName

@@ -12,9 +12,9 @@ from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 from segments.clusters.pinot.connected_engine import controller
-from segments.domain.pinot import version as pinot_version
+from segments.domain.pinot import capabilities
+from segments.domain.pinot.capabilities import PinotVersion, parse_version
 from segments.domain.pinot.refusals import refusal
-from segments.domain.pinot.version import PinotVersion, parse_version
 from segments.errors import OutcomeUnknown, PinotAdminError, StateConflict, Unavailable
 from segments.gateways.pinot import ControllerFault, PinotController, PinotRefused
 from segments.gateways.pinot.refusals import UNEXPECTED
@@ -93,12 +93,12 @@ def version(ctx: Context) -> PinotVersion | None:
 
 def lacks(ctx: Context, name: str) -> bool:
     """Is the cluster's version known to lack this capability?"""
-    return bool(pinot_version.lacking(version(ctx), name))
+    return bool(capabilities.lacking(version(ctx), name))
 
 
 def require(ctx: Context, name: str) -> None:
     """StateConflict with the reason when the cluster's version lacks this capability."""
-    why = pinot_version.lacking(version(ctx), name)
+    why = capabilities.lacking(version(ctx), name)
     if why:
         raise StateConflict(why, remedy="", capability=name)
 

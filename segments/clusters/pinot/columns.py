@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from segments.clusters.pinot.calls import controller, quoted, refusals_translated, version
 from segments.domain.formats.plural import counted
-from segments.domain.pinot import version as pinot_version
+from segments.domain.pinot import capabilities
 from segments.domain.segments.column_profile import ColumnProfile, profile_of
 from segments.domain.tables.schema import STORED_TYPES
 from segments.errors import PinotAdminError
@@ -41,7 +41,7 @@ class PinotColumns:
         self._ctx, self._table = ctx, table
         everything = _in_turns(wanted)
         self._chosen, self._all = set(everything[:MOST]), len(everything)
-        self._has_batches = pinot_version.has_surely(version(ctx), pinot_version.SEGMENT_METADATA)
+        self._has_batches = capabilities.has_surely(version(ctx), capabilities.SEGMENT_METADATA)
         self._missing: list[str] = []
         self._why = ""
 

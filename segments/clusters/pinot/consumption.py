@@ -16,9 +16,9 @@ from typing import Any, Final, NoReturn
 from segments.clusters.pinot.calls import quoted, read_object, require, version
 from segments.clusters.pinot.changes import Request, change, send_change
 from segments.domain.formats.plural import counted
-from segments.domain.pinot import version as pinot_version
+from segments.domain.pinot import capabilities
+from segments.domain.pinot.capabilities import has
 from segments.domain.pinot.refusal_rules import NO_SERVER_NOTIFIED
-from segments.domain.pinot.version import has
 from segments.domain.realtime.pause import PauseState, pause_of, status_json, time_text
 from segments.errors import NotFound, OutcomeUnknown, PinotAdminError, RecordCorrupt, StateConflict
 from segments.names import REALTIME, TableName
@@ -63,7 +63,7 @@ def pause_status(ctx: Context, table: TableName) -> dict[str, Any]:
 
 def pause_table(ctx: Context, table: TableName, note: PauseNote, expected: Expected | None) -> Changed:
     """Pause the table; Pinot's document with ours."""
-    require(ctx, pinot_version.PAUSE)
+    require(ctx, capabilities.PAUSE)
     _check_expected(ctx, table, expected)
     now, comment = ctx.clock(), note.comment or ""
     with _kept(ctx, table, OurPause(note.actor, comment, now, note.resume_at_ms, now)):
@@ -82,7 +82,7 @@ def resume_table(
     """Let the table go on. Offsets of the caller's choice are refused with the reason: Pinot takes only its three
     words.
     """
-    require(ctx, pinot_version.PAUSE)
+    require(ctx, capabilities.PAUSE)
     _check_expected(ctx, table, expected)
     params = {"consumeFrom": _word(ctx, start), **(_comment(ctx, note.comment) or {})}
     send_change(
@@ -101,7 +101,7 @@ def pause_topics(ctx: Context, table: TableName, indices: Collection[int]) -> Ch
 
 def resume_topics(ctx: Context, table: TableName, indices: Collection[int], start: StartFrom | None) -> Changed:
     """Let them go on."""
-    require(ctx, pinot_version.PAUSE_TOPICS)
+    require(ctx, capabilities.PAUSE_TOPICS)
     return _send_topics(ctx, table, indices, is_paused=False, consumeFrom=_word(ctx, start))
 
 
@@ -123,7 +123,7 @@ def consuming_segments_info(ctx: Context, table: TableName) -> dict[str, Any]:
 
 def pauseless_debug_info(ctx: Context, table: TableName) -> dict[str, Any]:
     """Pinot's document: segments in ERROR by server, and those that are being committed. NotFound."""
-    require(ctx, pinot_version.PAUSELESS)
+    require(ctx, capabilities.PAUSELESS)
     found = read_object(ctx, f"/tables/{quoted(table.raw)}/pauselessDebugInfo")
     return {"instanceToErrorSegmentsMap": {}, "committingSegments": []} | found
 
@@ -200,13 +200,13 @@ def _send_again(ctx: Context, table: TableName, ours: OurPause) -> None:
 
 def _comment(ctx: Context, comment: str | None) -> dict[str, str | None] | None:
     """The parameter with the reason, for versions that take one."""
-    return {"comment": comment or None} if has(version(ctx), pinot_version.PAUSE_COMMENT) else None
+    return {"comment": comment or None} if has(version(ctx), capabilities.PAUSE_COMMENT) else None
 
 
 def _send_topics(
     ctx: Context, table: TableName, indices: Collection[int], *, is_paused: bool, **params: str | None
 ) -> Changed:
-    require(ctx, pinot_version.PAUSE_TOPICS)
+    require(ctx, capabilities.PAUSE_TOPICS)
     wanted = set(indices)
 
     def is_done() -> bool:
@@ -220,7 +220,7 @@ def _send_topics(
 
 
 def _refuse_partitions(ctx: Context) -> NoReturn:
-    require(ctx, pinot_version.PAUSE_PARTITIONS)
+    require(ctx, capabilities.PAUSE_PARTITIONS)
     text = f"Pinot {version(ctx) or ''}".strip() + " has no pause of single partitions that is known here."
     raise StateConflict(text, remedy="Pause the table, or its topic.")
 
@@ -233,10 +233,10 @@ def _inactive(ctx: Context, table: TableName) -> tuple[int, ...]:
 
 def _word(ctx: Context, start: StartFrom | None) -> str | None:
     if start is not None and start.offsets:
-        require(ctx, pinot_version.RESUME_OFFSETS)
+        require(ctx, capabilities.RESUME_OFFSETS)
         raise StateConflict("Pinot takes no offsets at a resume.", remedy="Use lastConsumed, smallest or largest.")
     word = start.word if start is not None else "lastConsumed"
-    is_plain = word == "lastConsumed" and not has(version(ctx), pinot_version.RESUME_LAST)
+    is_plain = word == "lastConsumed" and not has(version(ctx), capabilities.RESUME_LAST)
     return None if is_plain else word
 
 

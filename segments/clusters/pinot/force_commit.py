@@ -11,8 +11,8 @@ from typing import Any, Final
 from segments.clusters.pinot.calls import quoted, read_object, require, version
 from segments.clusters.pinot.changes import Request, send_change
 from segments.domain.formats.znrecord import ZNRecord
-from segments.domain.pinot import version as pinot_version
-from segments.domain.pinot.version import has
+from segments.domain.pinot import capabilities
+from segments.domain.pinot.capabilities import has
 from segments.domain.realtime.force_commit import MAX_BATCH, BatchSettings
 from segments.domain.realtime.pause import consuming_segments
 from segments.domain.segments.segment_metadata import COMPLETED_STATUSES, from_record
@@ -47,11 +47,11 @@ _JOBS: Final = Documents(
 
 def force_commit(ctx: Context, table: TableName, wanted: Wanted, batch: BatchSettings) -> Changed:
     """Pinot's answer, always with an id that ``job_status`` knows; when it is lost, what still consumes decides."""
-    require(ctx, pinot_version.FORCE_COMMIT)
+    require(ctx, capabilities.FORCE_COMMIT)
     if wanted.partitions is not None or wanted.segments is not None:
-        require(ctx, pinot_version.FORCE_COMMIT_SELECT)
+        require(ctx, capabilities.FORCE_COMMIT_SELECT)
     if batch.size < MAX_BATCH:
-        require(ctx, pinot_version.FORCE_COMMIT_BATCH)
+        require(ctx, capabilities.FORCE_COMMIT_BATCH)
     targets = segments_to_commit(_ideal(ctx, table), wanted)
     answer = send_change(
         ctx,
@@ -70,8 +70,8 @@ def job_status(ctx: Context, job_id: str) -> dict[str, Any]:
     kept = _JOBS.read(ctx.store, paths.commit_job(job_id))
     if kept is not None:
         return _progress(ctx, kept)
-    if not has(version(ctx), pinot_version.FORCE_COMMIT_STATUS):
-        why = pinot_version.lacking(version(ctx), pinot_version.FORCE_COMMIT_STATUS)
+    if not has(version(ctx), capabilities.FORCE_COMMIT_STATUS):
+        why = capabilities.lacking(version(ctx), capabilities.FORCE_COMMIT_STATUS)
         raise NotFound(f"Failed to find controller job id: {job_id}. {why}", remedy="The last 100 are kept here.")
     return read_object(ctx, f"/tables/forceCommitStatus/{quoted(job_id)}")
 

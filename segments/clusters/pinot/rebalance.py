@@ -8,7 +8,7 @@ from typing import Any
 
 from segments.clusters.pinot.calls import controller, lacks, quoted, read_object, refusals_translated, require
 from segments.clusters.pinot.changes import Request, send_change
-from segments.domain.pinot import version as pinot_version
+from segments.domain.pinot import capabilities
 from segments.domain.rebalance.answers import BALANCED, Check, Plan, Progress, Result, plan_of, progress_of
 from segments.domain.rebalance.data_loss import risks
 from segments.domain.rebalance.job import Job, Jobs, Size, Status, Who
@@ -31,7 +31,7 @@ def preview(ctx: Context, table: TableName, options: Options, *, has_checks: boo
 def start(ctx: Context, table: TableName, options: Options, actor: Actor) -> Result:
     """Have Pinot begin, once nothing of ours runs on the table and its dry run finds something to move."""
     if options.force_commit:
-        require(ctx, pinot_version.REBALANCE_COMMIT)
+        require(ctx, capabilities.REBALANCE_COMMIT)
     running = newest(ctx, table)
     if running is not None and running.is_open:
         raise StateConflict(
@@ -59,7 +59,7 @@ def status(ctx: Context, job_id: str) -> Progress:
     table, job = find_job(ctx, job_id) or (None, None)
     if job is not None and not job.is_open:
         return progress_of(job, 0, ctx.clock())
-    if lacks(ctx, pinot_version.REBALANCE_STATUS):
+    if lacks(ctx, capabilities.REBALANCE_STATUS):
         if table is None or job is None:
             raise NotFound(f"Failed to find controller job id: {job_id}", remedy="The last 10 of each table are kept.")
         return _compared(ctx, table, job)
@@ -80,7 +80,7 @@ def newest(ctx: Context, table: TableName) -> Progress | None:
 
 def stop(ctx: Context, table: TableName, actor: Actor) -> list[str]:
     """Have Pinot cancel what runs on the table."""
-    require(ctx, pinot_version.REBALANCE_STOP)
+    require(ctx, capabilities.REBALANCE_STOP)
     running = newest(ctx, table)
 
     def is_over() -> bool:
@@ -116,7 +116,7 @@ def _jobs_of_pinot(ctx: Context, table: TableName) -> set[str]:
 
 def _dry_run(ctx: Context, table: TableName, options: Options, *, has_checks: bool) -> Result:
     params = {**_params(ctx, table, options), "dryRun": "true"}
-    if has_checks and not lacks(ctx, pinot_version.REBALANCE_CHECKS):
+    if has_checks and not lacks(ctx, capabilities.REBALANCE_CHECKS):
         params["preChecks"] = "true"
     with refusals_translated(is_change=False):
         body = controller(ctx).send("POST", f"/tables/{quoted(table.raw)}/rebalance", params)
@@ -146,7 +146,7 @@ def _plan(ctx: Context, table: TableName, body: Mapping[str, Any]) -> Plan:
 
 def _refused(ctx: Context, table: TableName, options: Options, planned: Result) -> Result | None:
     """The data-loss rule, for versions that do not keep it themselves."""
-    if options.allow_data_loss or not lacks(ctx, pinot_version.REBALANCE_GUARD):
+    if options.allow_data_loss or not lacks(ctx, capabilities.REBALANCE_GUARD):
         return None
     plan = planned.plan
     replicas = min((len(plan.assignment[s]) for s in plan.segments), default=1)

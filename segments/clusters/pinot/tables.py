@@ -11,7 +11,7 @@ from typing import Any, Final
 from segments.clusters.pinot.calls import controller, quoted, read_object, refusals_translated, version
 from segments.clusters.pinot.changes import Request, send_change
 from segments.domain.formats.recorded_change import recorded_change
-from segments.domain.pinot.version import PinotVersion
+from segments.domain.pinot.capabilities import PinotVersion
 from segments.domain.realtime.first_starts import Watermark
 from segments.domain.tables import schema as schemas
 from segments.domain.tables.edits.document_version import check_version

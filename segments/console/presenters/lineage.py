@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from segments import wiring
 from segments.console.presenters.badges import Mark, mark
+from segments.domain.pinot.capabilities import parse_version
 from segments.domain.pinot.cleanup import rollback_until_ms
-from segments.domain.pinot.version import parse_version
 from segments.domain.replacement.decisions import revert_blockers
 from segments.domain.replacement.lineage import PINNED, Entry, Lineage, State
 from segments.domain.replacement.rollback import built_on

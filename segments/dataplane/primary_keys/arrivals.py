@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from segments.dataplane.primary_keys.key_hash_table import NOWHERE
 from segments.dataplane.primary_keys.key_rows import KeyRows
-from segments.dataplane.primary_keys.key_table import NOWHERE
 from segments.dataplane.primary_keys.order_of_values import ranks
-from segments.dataplane.primary_keys.partition_keys import PartitionKeys
 from segments.dataplane.primary_keys.runs import Flags, by_key, running_max, starts_of
 from segments.dataplane.primary_keys.time_limits import lowered
+from segments.dataplane.primary_keys.valid_rows import PartitionKeys
 from segments.dataplane.primary_keys.wide_values import joined
 from segments.domain.tables.keyed_tables import KeyRules
 from segments.segmentfile.columns.transform import Mask

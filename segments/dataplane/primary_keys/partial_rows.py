@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from segments.dataplane.primary_keys.arrivals import Arrivals
-from segments.dataplane.primary_keys.key_table import NOWHERE
-from segments.dataplane.primary_keys.partition_keys import PartitionKeys
+from segments.dataplane.primary_keys.key_hash_table import NOWHERE
 from segments.dataplane.primary_keys.runs import Flags, Ints, by_key, numbered, running_max, running_sum, starts_of
+from segments.dataplane.primary_keys.valid_rows import PartitionKeys
 from segments.dataplane.query.nulls import PREFIX
 from segments.dataplane.query.scan import default_values, stored_type
 from segments.domain.tables.keyed_tables import KeyRules

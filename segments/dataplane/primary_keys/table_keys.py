@@ -19,7 +19,7 @@ import pyarrow as pa
 from segments.dataplane import stopping
 from segments.dataplane.primary_keys.holder import Holder
 from segments.dataplane.primary_keys.key_rows import KeyReader, KeyRows, first_of_each, last_of_each
-from segments.dataplane.primary_keys.partition_keys import BestOf, PartitionKeys
+from segments.dataplane.primary_keys.valid_rows import BestOf, PartitionKeys
 from segments.dataplane.query.arrow.row_mask import RowMask
 from segments.domain.formats.plural import counted
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name

@@ -15,11 +15,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from segments.dataplane.primary_keys.arrivals import Arrivals
+from segments.dataplane.primary_keys.key_hash_table import NOWHERE
 from segments.dataplane.primary_keys.key_rows import KeyRows, numbers_of
-from segments.dataplane.primary_keys.key_table import NOWHERE
 from segments.dataplane.primary_keys.order_of_values import NOTHING, are_greater
-from segments.dataplane.primary_keys.partition_keys import PartitionKeys
 from segments.dataplane.primary_keys.runs import Flags, by_key, starts_of
+from segments.dataplane.primary_keys.valid_rows import PartitionKeys
 from segments.segmentfile.columns.transform import Mask
 
 Values = NDArray[np.int64]

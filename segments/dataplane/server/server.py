@@ -19,13 +19,13 @@ from segments.dataplane.server.consuming.stream_pool import OpenStream
 from segments.dataplane.server.consuming_info import ConsumingInfo
 from segments.dataplane.server.dropped_segments import Dropped
 from segments.dataplane.server.external_view import publish_view
-from segments.dataplane.server.held.cluster_files import ClusterFiles
 from segments.dataplane.server.held.column_cache import ColumnCache
 from segments.dataplane.server.held.download import Downloader
-from segments.dataplane.server.held.downloads import Downloads
+from segments.dataplane.server.held.download_counts import Downloads
 from segments.dataplane.server.held.load_parts import LoadParts
 from segments.dataplane.server.held.loader import Loader
-from segments.dataplane.server.held.peers import Peers
+from segments.dataplane.server.held.peer_addresses import Peers
+from segments.dataplane.server.held.peer_download import ClusterFiles
 from segments.dataplane.server.held.segment_folders import SegmentFolders
 from segments.dataplane.server.held.segment_uploads import SegmentUploads
 from segments.dataplane.server.held.slots import Slots

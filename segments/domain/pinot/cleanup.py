@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Final
 
-from segments.domain.pinot.version import KEEPS_SNAPSHOTS, PinotVersion, capability
+from segments.domain.pinot.capabilities import KEEPS_SNAPSHOTS, PinotVersion, capability
 from segments.domain.replacement.decisions import Replacement
 from segments.domain.replacement.lineage import Entry, Lineage, State
 from segments.domain.tables.table_config import TableConfig

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from segments.domain.pinot.version import REBALANCE_COMMIT
+from segments.domain.pinot.capabilities import REBALANCE_COMMIT
 from segments.domain.rebalance.drain import UNTAGGED, Drain, Held, Phase, Try
 from segments.domain.rebalance.job import Status, Who
 from segments.domain.rebalance.options import Options

@@ -14,7 +14,7 @@ from segments.domain.schedules.cron_times import next_times, time_zone
 from segments.domain.schedules.quartz import parse_cron
 from segments.models import PassRun
 from segments.services.jobs.queue import FIRE_SCHEDULE, PREFIX
-from segments.services.upkeep.periodic import TablePass
+from segments.services.upkeep.pass_declaration import TablePass
 from segments.services.upkeep.periodic_passes import DECLARED
 
 #: Days ahead in which a run is sought: a schedule that fires on 29 February only is found.

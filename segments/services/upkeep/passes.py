@@ -18,7 +18,7 @@ from segments.secret_texts import mask_text
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.jobs.table_passes import pass_lock
-from segments.services.upkeep.periodic import TablePass
+from segments.services.upkeep.pass_declaration import TablePass
 from segments.services.upkeep.periodic_passes import DECLARED, table_passes
 from segments.services.upkeep.validation import keep_findings
 from segments.store import paths

@@ -21,7 +21,7 @@ from segments.services.replacement.ends import end_jobs
 from segments.services.schedules import beat_rows
 from segments.services.segments import deletion
 from segments.services.upkeep import housekeeping, retention, validation
-from segments.services.upkeep.periodic import ClusterPass, Every, OncePass, Periodic, TablePass
+from segments.services.upkeep.pass_declaration import ClusterPass, Every, OncePass, Periodic, TablePass
 
 #: Pinot's pass over consumption is two of ours: the first goes on without the deep store, the
 #: second needs it.

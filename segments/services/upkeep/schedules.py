@@ -10,7 +10,7 @@ from django_celery_beat.models import IntervalSchedule, PeriodicTask
 from segments.services.jobs.queue import PREFIX
 
 if TYPE_CHECKING:
-    from segments.services.upkeep.periodic import Periodic
+    from segments.services.upkeep.pass_declaration import Periodic
 
 #: The title of the retention pass's schedule.
 RETENTION: Final = "Retention"

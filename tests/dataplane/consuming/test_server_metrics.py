@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from segments.dataplane.server.consuming.decisions import State
-from segments.dataplane.server.held.downloads import Downloads
+from segments.dataplane.server.held.download_counts import Downloads
 from segments.dataplane.server.segment_lives import SegmentLives
 from segments.gateways.deep_store.deepstore import DeepStore
 from segments.metrics.catalog import METRICS

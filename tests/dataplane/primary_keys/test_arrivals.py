@@ -11,7 +11,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segments.dataplane.primary_keys.keyed_rows import KeyedRows
+from segments.dataplane.primary_keys.consuming_rows import KeyedRows
 from segments.dataplane.primary_keys.table_keys import TableKeys
 from segments.dataplane.query.nulls import PREFIX
 from segments.dataplane.query.scan import default_values, stored_type

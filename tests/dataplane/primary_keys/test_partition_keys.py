@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
+from segments.dataplane.primary_keys.key_hash_table import NOWHERE, KeyTable
 from segments.dataplane.primary_keys.key_hashes import hash_rows
 from segments.dataplane.primary_keys.key_rows import KeyReader, sortable
-from segments.dataplane.primary_keys.key_table import NOWHERE, KeyTable
-from segments.dataplane.primary_keys.partition_keys import PartitionKeys
 from segments.dataplane.primary_keys.table_keys import TableKeys
+from segments.dataplane.primary_keys.valid_rows import PartitionKeys
 from segments.domain.tables.keyed_tables import KeyRules
 from segments.domain.tables.schema import parse_schema
 

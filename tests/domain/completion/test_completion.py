@@ -8,7 +8,7 @@ import pytest
 
 from segments.domain.realtime.completion import Action, Answer, Kind, Message, State, Status, open_machine, step
 from segments.domain.realtime.completion.machine import CAP_MS, Machine, from_record
-from segments.domain.realtime.completion.tables import TABLES
+from segments.domain.realtime.completion.rule_tables import TABLES
 from segments.domain.realtime.streams.stream_offset import parse_offset
 from segments.errors import InvalidInput
 from tests.domain.completion.script import P40, Stage, at, parse_cases

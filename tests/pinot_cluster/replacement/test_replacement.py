@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from segments.clusters.pinot.replacement import start as pinot_replacement
+from segments.domain.pinot.capabilities import parse_version
 from segments.domain.pinot.cleanup import rollback_until_ms
-from segments.domain.pinot.version import parse_version
 from segments.errors import NotFound, OutcomeUnknown, PreconditionFailed, StateConflict, Unavailable
 from segments.models import AuditEvent
 from segments.services.core.context import Context

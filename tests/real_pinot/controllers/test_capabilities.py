@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from segments.clusters.pinot.connected_engine import controller
-from segments.domain.pinot import version as versions
-from segments.domain.pinot.version import Has, parse_version
+from segments.domain.pinot import capabilities
+from segments.domain.pinot.capabilities import Has, parse_version
 from tests.integration.running import DAY0
 from tests.real_pinot.controllers.driven import Driven, realtime_config
 from tests.waiting import wait_until
@@ -295,48 +295,48 @@ def restores(driven: Driven) -> bool:
 
 #: How each capability is probed. What no version has can only be searched for among the paths that a controller names.
 PROBES: dict[str, Callable[[Driven], bool]] = {
-    versions.REPLACE: replaces,
-    versions.PAUSE: pauses,
-    versions.FORCE_COMMIT: force_commits,
-    versions.FORCE_COMMIT_STATUS: tells_progress,
-    versions.FORCE_COMMIT_SELECT: commits_a_choice,
-    versions.FORCE_COMMIT_BATCH: commits_in_batches,
-    versions.PAUSE_COMMENT: keeps_a_comment,
-    versions.RESUME_LAST: resumes_from_last,
-    versions.PAUSE_TOPICS: pauses_topics,
-    versions.PAUSE_PARTITIONS: pauses_partitions,
-    versions.RESUME_OFFSETS: resumes_from_offsets,
-    versions.WATERMARKS: tells_watermarks,
-    versions.PAUSELESS: is_pauseless,
-    versions.REINGESTION: takes_reingested,
-    versions.DELETE_SEQUENCE: deletes_from_a_number,
-    versions.DELETE_CHOOSE: deletes_a_window,
-    versions.DELETE_GUARD: guards_a_replacement,
-    versions.BATCH_UPLOAD: takes_many,
-    versions.RESET_ERRORS: resets_errors_only,
-    versions.RECORDS: tells_all_records,
-    versions.SEGMENT_LIST: lists_by_time,
-    versions.RUN_BY_POST: runs_passes_by_post,
-    versions.END_CHECKS_FROM: minds_the_old_side,
-    versions.KEEPS_SNAPSHOTS: keeps_two_snapshots,
-    versions.CONSISTENT_KEY: knows_the_key,
-    versions.CUSTOM_MAP: takes_a_custom_map,
-    versions.END_PART: ends_a_part,
-    versions.TASK_SUMMARY: sums_up_tasks,
-    versions.REBALANCE_STATUS: keeps_rebalances,
-    versions.REBALANCE_STOP: stops_rebalances,
-    versions.REBALANCE_CHECKS: checks_rebalances,
-    versions.REBALANCE_GUARD: guards_only_copies,
-    versions.REBALANCE_COMMIT: commits_before_rebalances,
-    versions.RESTORE: restores,
-    versions.SEGMENT_METADATA: tells_columns_of_many,
+    capabilities.REPLACE: replaces,
+    capabilities.PAUSE: pauses,
+    capabilities.FORCE_COMMIT: force_commits,
+    capabilities.FORCE_COMMIT_STATUS: tells_progress,
+    capabilities.FORCE_COMMIT_SELECT: commits_a_choice,
+    capabilities.FORCE_COMMIT_BATCH: commits_in_batches,
+    capabilities.PAUSE_COMMENT: keeps_a_comment,
+    capabilities.RESUME_LAST: resumes_from_last,
+    capabilities.PAUSE_TOPICS: pauses_topics,
+    capabilities.PAUSE_PARTITIONS: pauses_partitions,
+    capabilities.RESUME_OFFSETS: resumes_from_offsets,
+    capabilities.WATERMARKS: tells_watermarks,
+    capabilities.PAUSELESS: is_pauseless,
+    capabilities.REINGESTION: takes_reingested,
+    capabilities.DELETE_SEQUENCE: deletes_from_a_number,
+    capabilities.DELETE_CHOOSE: deletes_a_window,
+    capabilities.DELETE_GUARD: guards_a_replacement,
+    capabilities.BATCH_UPLOAD: takes_many,
+    capabilities.RESET_ERRORS: resets_errors_only,
+    capabilities.RECORDS: tells_all_records,
+    capabilities.SEGMENT_LIST: lists_by_time,
+    capabilities.RUN_BY_POST: runs_passes_by_post,
+    capabilities.END_CHECKS_FROM: minds_the_old_side,
+    capabilities.KEEPS_SNAPSHOTS: keeps_two_snapshots,
+    capabilities.CONSISTENT_KEY: knows_the_key,
+    capabilities.CUSTOM_MAP: takes_a_custom_map,
+    capabilities.END_PART: ends_a_part,
+    capabilities.TASK_SUMMARY: sums_up_tasks,
+    capabilities.REBALANCE_STATUS: keeps_rebalances,
+    capabilities.REBALANCE_STOP: stops_rebalances,
+    capabilities.REBALANCE_CHECKS: checks_rebalances,
+    capabilities.REBALANCE_GUARD: guards_only_copies,
+    capabilities.REBALANCE_COMMIT: commits_before_rebalances,
+    capabilities.RESTORE: restores,
+    capabilities.SEGMENT_METADATA: tells_columns_of_many,
 }
 #: Only a task shows it, and what makes tasks is in none of these controllers' jars: read in their code.
-READ = frozenset({versions.TASK_FINISH})
+READ = frozenset({capabilities.TASK_FINISH})
 
 
 @pytest.mark.parametrize("name", PROBES)
 def test_a_running_controller_has_what_the_table_says_and_nothing_else(driven: Driven, name: str) -> None:
     said = parse_version(controller(driven.ctx).version())
     assert str(said) == driven.version
-    assert PROBES[name](driven) is (versions.capability(name).in_version(said) is Has.YES)
+    assert PROBES[name](driven) is (capabilities.capability(name).in_version(said) is Has.YES)

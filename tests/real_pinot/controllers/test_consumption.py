@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from segments.clusters.pinot import consumption as pinot_realtime
-from segments.domain.pinot import version as versions
-from segments.domain.pinot.version import has, parse_version
+from segments.domain.pinot import capabilities
+from segments.domain.pinot.capabilities import has, parse_version
 from segments.domain.realtime.force_commit import MAX_BATCH, BatchSettings
 from segments.errors import InvalidInput, NotFound, StateConflict, Unavailable
 from segments.gateways.controller_protocol import (
@@ -73,7 +73,7 @@ def test_a_pause_keeps_who_and_why_and_a_resume_ends_it(each: Driven, lost: bool
     assert (status["pauseFlag"], status["comment"], status["actor"]) == (True, "new schema", "ann")
     assert len(status["consumingSegments"]) == 2
     told = each.raw.call("GET", f"/tables/{table.raw}/pauseStatus").json()
-    assert (told.get("comment") == "new schema") is can(each, versions.PAUSE_COMMENT)
+    assert (told.get("comment") == "new schema") is can(each, capabilities.PAUSE_COMMENT)
     assert pinot_realtime.keep(each.ctx) == []
     each.transport.lost = "resumeConsumption" if lost else ""
     assert consumption.resume_table(each.ctx, table, actor=ANN)["pauseFlag"] is False
@@ -98,7 +98,7 @@ def test_what_a_version_lacks_is_refused_with_the_reason_before_anything_is_sent
         consumption.pause_partitions(each.ctx, table, [0], actor=ANN)
     with pytest.raises(StateConflict, match="lastConsumed, smallest or largest only"):
         consumption.resume_table(each.ctx, table, start=StartFrom("lastConsumed", {0: "5"}), actor=ANN)
-    if can(each, versions.PAUSE_TOPICS):
+    if can(each, capabilities.PAUSE_TOPICS):
         assert consumption.pause_topics(each.ctx, table, [0], actor=ANN)["indexOfInactiveTopics"] == [0]
         assert consumption.resume_topics(each.ctx, table, [0], actor=ANN)["indexOfInactiveTopics"] == []
     else:
@@ -112,14 +112,14 @@ def test_a_force_commit_is_confirmed_by_its_job_or_by_our_check(each: Driven) ->
     table = each.realtime_table()
     job = force_commit.force_commit(each.ctx, table, Wanted(), ALL_AT_ONCE, actor=ANN)["forceCommitJobId"]
     is_ours = each.ctx.store.exists(paths.commit_job(job)) is not None
-    assert is_ours is not can(each, versions.FORCE_COMMIT_STATUS)
+    assert is_ours is not can(each, capabilities.FORCE_COMMIT_STATUS)
     status = force_commit.job_status(each.ctx, job)
     assert (status["tableName"], status["numberOfSegmentsYetToBeCommitted"]) == (table.typed, 2)
     with pytest.raises(NotFound, match="nobody"):
         force_commit.job_status(each.ctx, "nobody")
     segment = sorted(each.ideal(table))[0]
     for wanted in (Wanted(partitions=[0]), Wanted(segments=[segment])):
-        if can(each, versions.FORCE_COMMIT_SELECT):
+        if can(each, capabilities.FORCE_COMMIT_SELECT):
             chosen = force_commit.force_commit(each.ctx, table, wanted, ALL_AT_ONCE, actor=ANN)["forceCommitJobId"]
             assert force_commit.job_status(each.ctx, chosen)["segmentsYetToBeCommitted"] == [segment]
         else:
@@ -127,7 +127,7 @@ def test_a_force_commit_is_confirmed_by_its_job_or_by_our_check(each: Driven) ->
                 force_commit.force_commit(each.ctx, table, wanted, ALL_AT_ONCE, actor=ANN)
     with pytest.raises((InvalidInput, StateConflict)):
         force_commit.force_commit(each.ctx, table, Wanted(partitions=[7]), ALL_AT_ONCE, actor=ANN)
-    if can(each, versions.FORCE_COMMIT_BATCH):
+    if can(each, capabilities.FORCE_COMMIT_BATCH):
         assert (
             force_commit.force_commit(each.ctx, table, Wanted(), BatchSettings(size=1), actor=ANN)["forceCommitStatus"]
             == "SUCCESS"
@@ -208,7 +208,7 @@ def test_watermarks_are_those_of_the_controller_where_it_reports_them(each: Driv
     table = each.realtime_table()
     ours = consuming_info.consumer_watermarks(each.ctx, table)
     assert [(w["partitionGroupId"], w["sequenceNumber"], int(w["offset"])) for w in ours] == [(0, 0, 0), (1, 0, 0)]
-    if can(each, versions.WATERMARKS):
+    if can(each, capabilities.WATERMARKS):
         theirs = each.raw.call("GET", f"/tables/{table.raw}/consumerWatermarks").json()["watermarks"]
         assert [{**w, "offset": str(w["offset"])} for w in theirs] == [{**w, "offset": str(w["offset"])} for w in ours]
     told = consumption_of(each, table)

@@ -17,8 +17,8 @@ import pytest
 
 from segments import wiring
 from segments.api.urls import urlpatterns
-from segments.dataplane.server.held.cluster_files import ClusterFiles
 from segments.dataplane.server.held.download import Downloader
+from segments.dataplane.server.held.peer_download import ClusterFiles
 from segments.dataplane.server.web_processes import WebProcesses
 from segments.domain.access.cluster_signature import ANSWER_HEADER, SEAL_HEADER
 from segments.domain.segments.segment_metadata import SegmentMetadata

@@ -14,9 +14,9 @@ from segments.datatypes.jsontext import compact_json
 from segments.domain.access.basic_auth import parse_basic
 from segments.domain.access.token_scope import both, covers
 from segments.domain.formats.user_regex import user_regex
+from segments.domain.pinot.capabilities import parse_version
+from segments.domain.pinot.forwarded_paths import check_path, needed
 from segments.domain.pinot.minion_tasks import made_at, reported_time
-from segments.domain.pinot.paths import check_path, needed
-from segments.domain.pinot.version import parse_version
 from segments.domain.push.path_pattern import parse_pattern
 from segments.domain.realtime.llc_name import parse_llc_name
 from segments.domain.realtime.streams import stream_config

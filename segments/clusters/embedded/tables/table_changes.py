@@ -16,7 +16,7 @@ from segments.domain.realtime.streams import changed_streams
 from segments.domain.replacement.replacement_settings import replacement_settings
 from segments.domain.segments.archive import RECORDS
 from segments.domain.segments.ideal_state import new_ideal_state
-from segments.domain.segments.peer_download import check_has_place, check_peer_scheme
+from segments.domain.segments.peer_download_rules import check_has_place, check_peer_scheme
 from segments.domain.tables import table_config as configs
 from segments.domain.tables.edits.document_version import check_version
 from segments.domain.tables.kept_secrets import has_mask, keep_secrets

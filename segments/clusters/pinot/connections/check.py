@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from segments.clusters.pinot.connections.cluster_context import connection_of, zookeeper_of
 from segments.domain.formats.plural import counted
-from segments.domain.pinot.version import parse_version
+from segments.domain.pinot.capabilities import parse_version
 from segments.errors import PinotAdminError
 from segments.gateways.pinot import Connection, HttpPinotController, PinotController, PinotRefused
 from segments.gateways.pinot.refusals import DOWN, UP, WRONG_CLUSTER

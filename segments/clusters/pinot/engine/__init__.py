@@ -17,7 +17,7 @@ from segments.clusters.pinot.engine.segments import PinotSegmentEngine
 from segments.clusters.pinot.engine.snapshots import PinotSnapshotEngine
 from segments.clusters.pinot.engine.tables import PinotTableEngine
 from segments.clusters.pinot.fixes import FIXABLE
-from segments.domain.pinot.version import lacking
+from segments.domain.pinot.capabilities import lacking
 from segments.gateways.pinot import PinotController, PinotSqlBroker
 from segments.services.core.context import Context
 from segments.services.engine import Offers

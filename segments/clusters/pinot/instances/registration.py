@@ -7,7 +7,7 @@ from typing import Final
 
 from segments.clusters.pinot.calls import quoted, version
 from segments.clusters.pinot.changes import Request, send_change
-from segments.domain.pinot.version import PinotVersion
+from segments.domain.pinot.capabilities import PinotVersion
 from segments.services.clusters.instances import instance_exists
 from segments.services.core.context import Context
 from segments.store import paths

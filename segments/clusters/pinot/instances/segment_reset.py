@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from segments.clusters.pinot.calls import quoted, version
 from segments.clusters.pinot.changes import Request, send_change
-from segments.domain.pinot import version as pinot_version
+from segments.domain.pinot import capabilities
 from segments.domain.segments.ideal_state import ERROR
 from segments.names import TableName
 from segments.services.core.context import Context
@@ -34,7 +34,7 @@ def reset_table(ctx: Context, table: TableName, *, errors_only: bool, target: st
     """Of every segment; ``errors_only``: only those in ERROR, one by one where the version cannot choose them."""
     rows = _shown(ctx, table)
     broken = sorted(s for s, row in rows.items() if any(v == ERROR and target in (None, i) for i, v in row.items()))
-    if errors_only and not pinot_version.has(version(ctx), pinot_version.RESET_ERRORS):
+    if errors_only and not capabilities.has(version(ctx), capabilities.RESET_ERRORS):
         return sum(reset_segment(ctx, table, s, target=target) for s in broken)
     count = _replicas(ctx, table, broken if errors_only else None, target)
     params = {"targetInstance": target, "errorSegmentsOnly": errors_only}

@@ -21,8 +21,8 @@ from segments.clusters.pinot.replacement.start_records import (
     keep_intent,
     note_started,
 )
+from segments.domain.pinot import capabilities
 from segments.domain.pinot import cleanup as pinot_cleanup
-from segments.domain.pinot import version as pinot_version
 from segments.domain.replacement import decisions as replacement
 from segments.errors import Conflict, NotFound, OutcomeUnknown, PinotAdminError
 from segments.names import TableName
@@ -130,6 +130,6 @@ class _Sending:
         intent, custom = self.intent, self.asked.custom_map
         body: dict[str, Any] = {"segmentsFrom": list(intent.segments_from), "segmentsTo": list(intent.segments_to)}
         foreign = {k: v for k, v in custom.items() if not k.startswith("pinotadmin.")}
-        if foreign and pinot_version.has(version(self.ctx), pinot_version.CUSTOM_MAP):
+        if foreign and capabilities.has(version(self.ctx), capabilities.CUSTOM_MAP):
             body["customMap"] = foreign
         return body

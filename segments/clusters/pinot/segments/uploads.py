@@ -24,7 +24,7 @@ from segments.clusters.pinot.calls import Doubt, controller, quoted, read_object
 from segments.clusters.pinot.replacement.lineage import lineage_now
 from segments.clusters.pinot.segments import deletion as pinot_deletion
 from segments.clusters.pinot.segments import kept_copies as pinot_kept
-from segments.domain.pinot.version import PinotVersion
+from segments.domain.pinot.capabilities import PinotVersion
 from segments.domain.replacement.lineage import Lineage, State
 from segments.domain.segments import admission
 from segments.domain.tables.table_config import TableConfig

@@ -20,7 +20,7 @@ from segments.clusters.pinot.tasks.queues import (
     task_states,
     wanted_tasks,
 )
-from segments.domain.pinot import version as pinot_version
+from segments.domain.pinot import capabilities
 from segments.domain.pinot.minion_tasks import (
     NOT_REPORTED,
     MinionTask,
@@ -116,7 +116,7 @@ def read_task(ctx: Context, task_type: str, name: str) -> MinionTask:
 
 def _verbosity(ctx: Context) -> int:
     """0: finished sub-tasks are left out, unless their times are the only way to know when a task finished."""
-    return 0 if pinot_version.has(version(ctx), pinot_version.TASK_FINISH) else 1
+    return 0 if capabilities.has(version(ctx), capabilities.TASK_FINISH) else 1
 
 
 def _details(ctx: Context, name: str, state: str, verbosity: int) -> MinionTask:

@@ -19,7 +19,7 @@ from segments.console.presenters.consumption import HEIGHT, WIDTH, gaps, lines
 from segments.console.views.realtime.realtime_table import realtime, realtime_table
 from segments.console.views.realtime.reingestion import Line, broken_lines
 from segments.console.views.tables.tables import head
-from segments.domain.pinot.version import FORCE_COMMIT, FORCE_COMMIT_SELECT, PAUSE, PAUSE_PARTITIONS
+from segments.domain.pinot.capabilities import FORCE_COMMIT, FORCE_COMMIT_SELECT, PAUSE, PAUSE_PARTITIONS
 from segments.domain.realtime.force_commit import BatchSettings
 from segments.domain.tables.table_config import parse_period
 from segments.errors import InvalidInput, PinotAdminError

@@ -12,7 +12,7 @@ from django import forms
 from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.views.realtime.realtime_table import realtime_table
 from segments.domain.formats.plural import counted
-from segments.domain.pinot.version import REINGESTION
+from segments.domain.pinot.capabilities import REINGESTION
 from segments.domain.realtime.reingestion.job import Job
 from segments.errors import NotFound, StateConflict
 from segments.names import TableName

@@ -9,7 +9,7 @@ from typing import Any, Final
 from segments.console.access import ADMINISTER
 from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.views.realtime.realtime_table import realtime_table
-from segments.domain.pinot.version import DELETE_SEQUENCE
+from segments.domain.pinot.capabilities import DELETE_SEQUENCE
 from segments.errors import NotFound, PreconditionFailed
 from segments.services.core.context import Actor
 from segments.services.realtime.sequence_deletion import Reread, delete_from_sequence, preview_rereading

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.views.realtime.realtime_table import realtime_table
-from segments.domain.pinot.version import REINGESTION
+from segments.domain.pinot.capabilities import REINGESTION
 from segments.errors import PinotAdminError
 from segments.services.core.context import Actor
 from segments.services.realtime.reingestion import jobs

@@ -15,7 +15,7 @@ from segments.console.access import find_table, may_operate, page
 from segments.console.cluster_address import ctx_of
 from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.views.tables.tables import head
-from segments.domain.pinot.version import REBALANCE_STOP
+from segments.domain.pinot.capabilities import REBALANCE_STOP
 from segments.domain.rebalance.answers import Plan, Progress
 from segments.domain.rebalance.job import Status
 from segments.domain.rebalance.options import Options

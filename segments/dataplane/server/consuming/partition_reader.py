@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
-from segments.dataplane.primary_keys.keyed_rows import KeyedRows
+from segments.dataplane.primary_keys.consuming_rows import KeyedRows
 from segments.dataplane.realtime.decode import open_decoder
 from segments.dataplane.realtime.decoded import Decoded
 from segments.dataplane.realtime.mutable_segment import MutableSegment

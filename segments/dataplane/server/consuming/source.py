@@ -16,7 +16,7 @@ from segments.domain.realtime.streams.stream_config import DEFAULT_FLUSH_ROWS, S
 from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.domain.segments import segment_metadata
 from segments.domain.segments.ideal_state import CONSUMING, OFFLINE, serving
-from segments.domain.segments.peer_download import peers_serve
+from segments.domain.segments.peer_download_rules import peers_serve
 from segments.domain.segments.segment_metadata import COMMITTING, COMPLETED_STATUSES, SegmentMetadata
 from segments.domain.tables import schema as schemas
 from segments.domain.tables import table_config as configs

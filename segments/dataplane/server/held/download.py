@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from segments.dataplane.server.held.cluster_files import ClusterFiles, check_is_file_of
+from segments.dataplane.server.held.peer_download import ClusterFiles, check_is_file_of
 from segments.domain.access.outgoing import HTTP, Kind, split_url
 from segments.domain.segments.store_address import earlier, encode, is_file_of, path_of
 from segments.errors import NotFound, PinotAdminError

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from segments.dataplane.server.held.column_cache import ColumnCache
 from segments.dataplane.server.held.download import Downloader
-from segments.dataplane.server.held.downloads import Downloads
-from segments.dataplane.server.held.peers import Peers
+from segments.dataplane.server.held.download_counts import Downloads
+from segments.dataplane.server.held.peer_addresses import Peers
 from segments.dataplane.server.held.segment_folders import SegmentFolders
 from segments.store.base import Store
 

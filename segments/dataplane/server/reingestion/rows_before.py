@@ -8,7 +8,7 @@ import threading
 import time
 from typing import Final
 
-from segments.dataplane.primary_keys.keyed_rows import KeyedRows
+from segments.dataplane.primary_keys.consuming_rows import KeyedRows
 from segments.dataplane.primary_keys.table_keys import TableKeys
 from segments.dataplane.server.consuming.partition_reader import PartitionReader
 from segments.dataplane.server.held.held_segment import HeldSegment

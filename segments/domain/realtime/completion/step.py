@@ -10,8 +10,8 @@ from typing import Final
 from segments.domain.realtime.completion.conditions import Seen
 from segments.domain.realtime.completion.machine import PAUSELESS, Machine, State
 from segments.domain.realtime.completion.message import END_OF_PARTITION, Action, Answer, Kind, Message, Status
+from segments.domain.realtime.completion.rule_tables import TABLES
 from segments.domain.realtime.completion.rules import Rule
-from segments.domain.realtime.completion.tables import TABLES
 from segments.errors import InvalidInput
 
 _WITH_OFFSET: Final = (Kind.CONSUMED, Kind.COMMIT_START, Kind.COMMIT_END, Kind.EXTEND)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from segments.domain.formats.znrecord import ZNRecord
-from segments.domain.pinot.version import REINGESTION
+from segments.domain.pinot.capabilities import REINGESTION
 from segments.domain.realtime.reingestion.job import Job, cancelled
 from segments.domain.realtime.reingestion.rules import reopened
 from segments.domain.segments import segment_metadata

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from segments.dataplane.primary_keys.keyed_rows import KeyedRows
+from segments.dataplane.primary_keys.consuming_rows import KeyedRows
 from segments.dataplane.server.consuming.partition_reader import PartitionReader
 from segments.dataplane.server.consuming.shared_resources import SharedResources
 from segments.dataplane.server.consuming.waiting import Waiting

@@ -1,4 +1,4 @@
-"""The primary keys of one partition of a table on this server: which row of each counts, in which segment.
+"""Which row of each primary key counts, and in which segment: the keys of one partition of a table on this server.
 
 The row that counts is the one with the greatest comparison value, of equal ones the latest in the stream; of dedup
 tables the first. That is a function of the rows that are here: segments may be loaded, replaced and removed in any
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segments.dataplane.primary_keys.holder import Holder, Mask, ReadColumns
+from segments.dataplane.primary_keys.key_hash_table import NOWHERE, KeyTable, Places
 from segments.dataplane.primary_keys.key_hashes import Hashes
 from segments.dataplane.primary_keys.key_rows import KeyReader, KeyRows, first_of_each, last_of_each
-from segments.dataplane.primary_keys.key_table import NOWHERE, KeyTable, Places
 from segments.dataplane.primary_keys.order_of_values import are_equal, are_greater
 from segments.dataplane.primary_keys.time_limits import lowered
 from segments.dataplane.primary_keys.wide_values import WORDS, Wholes, joined, may_be_longer, whole

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from segments.dataplane.server.held.tar_stream import LZ4
 from segments.domain.segments.ideal_state import ONLINE
-from segments.domain.segments.peer_download import HTTPS, speaks
+from segments.domain.segments.peer_download_rules import HTTPS, speaks
 from segments.domain.tables import table_config as configs
 from segments.errors import PinotAdminError
 from segments.names import REALTIME, split_table_name

@@ -1,4 +1,4 @@
-"""Segment files from other processes of the cluster: from web processes, and from servers that hold a copy.
+"""Downloads segment files from other processes of the cluster: peers (servers that hold a copy) and web processes.
 
 The request is signed for the address it goes to, and what comes back ends with a signature, so neither is worth
 anything to whoever else may listen there. Nothing is requested but the file of the segment that is to be loaded.
