@@ -69,16 +69,29 @@ def test_a_push_a_rollback_and_queries(running: OverTls) -> None:
     assert (done.returncode, "sales" in done.stdout) == (0, True), done.stderr
 
 
-def test_commits_and_a_server_that_gets_its_segments_from_the_other_one(running: OverTls) -> None:
-    installation, client = running.installation, running.client
-    table = Table(installation, client, "rt_tls", rows=100, peers="https")
+def stored(running: OverTls, table: str) -> list[Path]:
+    """The files of its segments in the deep store."""
+    return [path for path in (running.installation.folder / "deepstore" / table).rglob("*") if path.is_file()]
+
+
+def committed(running: OverTls, name: str, peers: str | None) -> Table:
+    """A table of a stream with two commits behind it."""
+    table = Table(running.installation, running.client, name, rows=100, peers=peers)
     poll(table.is_settled, 30, "consuming")
     table.send(250)
     table.exact()
     poll(lambda: len(table.state()[0]) == 3 and table.is_settled(), 60, "two commits")
-    stored = [path for path in (installation.folder / "deepstore" / "rt_tls").rglob("*") if path.is_file()]
-    assert len(stored) == 2, "servers uploaded through a web process"
-    for path in stored:
+    return table
+
+
+def test_servers_hand_what_they_commit_to_a_web_process(running: OverTls) -> None:
+    committed(running, "rt_handed", None)
+    poll(lambda: len(stored(running, "rt_handed")) == 2, 30, "their files in the deep store")
+
+
+def test_a_server_gets_its_segments_from_the_other_one(running: OverTls) -> None:
+    installation, table = running.installation, committed(running, "rt_peers", "https")
+    for path in stored(running, "rt_peers"):
         path.unlink()
     first, second = (server["instance"] for server in installation.endpoints["servers"])
     data = ("--data-dir", str(installation.folder))
