@@ -9,11 +9,12 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.integration.running import ROOT, Client, Installation
 from tests.integration.two_hosts.document import lists_of
-from tests.postgresql.server import MISSING, running_postgresql
+from tests.postgresql.server import MISSING, PostgreSQL, running_postgresql
 from tests.s3_server import start_s3
 from tests.waiting import poll
 
@@ -51,6 +52,12 @@ def _works(installation: Installation, seconds: float) -> None:
     poll(lambda: client.sql("select count(*) from sales") == [[10]], 30, "ten rows")
 
 
+def _tables(database: PostgreSQL) -> set[str]:
+    """As the mirror wrote them."""
+    with psycopg.connect(database.url) as connection:
+        return {str(name) for (name,) in connection.execute("select name from segments_table").fetchall()}
+
+
 @pytest.fixture
 def made() -> Iterator[list[Installation]]:
     """Ended whatever becomes of the test."""
@@ -85,7 +92,7 @@ def test_the_list_with_parts_of_ones_own(tmp_path: Path, made: list[Installation
             _works(made[0], 240)
             assert "Nothing is wrong." in made[0].log.read_text()
             assert s3.files_below("bucket/segments")
-            assert not (tmp_path / "data" / "db.sqlite3").exists()
+            poll(lambda: "sales_OFFLINE" in _tables(database), 30, "the table in the database")
             assert made.pop().stop() == 0
         finally:
             s3.stop()
