@@ -71,7 +71,7 @@ def made() -> Iterator[list[Installation]]:
 def test_the_list_for_everything_in_one_process_tree(tmp_path: Path, made: list[Installation]) -> None:
     made.append(Documented(tmp_path / "data", lists_of("One host")[0], {}))
     _works(made[0], 150)
-    assert (tmp_path / "data" / "db.sqlite3").is_file()
+    assert (tmp_path / "data" / "db.sqlite3").stat().st_size > 0
 
 
 def test_the_list_with_parts_of_ones_own(tmp_path: Path, made: list[Installation]) -> None:
