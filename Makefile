@@ -10,7 +10,7 @@ ARGS ?=
 EXTRAS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock advisories quickstart up test test-parts test-short test-installations test-postgresql test-postgresql-short test-failed test-real test-airflow test-deployment test-scale lint conformance conformance-real chaos campaign walks fuzz bench clean
+.PHONY: help install lock advisories quickstart up test test-parts test-short test-installations test-postgresql test-postgresql-short test-failed test-real test-airflow test-deployment test-scale test-scale-short lint conformance conformance-real chaos chaos-scale campaign walks fuzz bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-21s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -137,10 +137,14 @@ test-real: $(VENV)/.demo $(VENV)/.dev ## Against a real Apache Pinot 0.11.0, new
 	$(BIN)/python -m tests.maven
 	REAL_PINOT=1 $(BIN)/python -m pytest -rs tests/real_pinot $(ARGS)
 
-# A figure means something on a machine that does nothing else. SCALE_AWAY_S=4 is the short form: two minutes.
+# A figure means something on a machine that does nothing else.
 test-scale: $(VENV)/.dev $(VENV)/.s3-server ## Each part of an installation on PostgreSQL, three ZooKeepers and S3 dies under queries and pushes; prints the table
 	SCALE_AWAY_S=$${SCALE_AWAY_S:-30} SCALE_SLOWEST_S=$${SCALE_SLOWEST_S:-1} SCALE_PUSHED_S=$${SCALE_PUSHED_S:-60} \
-		$(BIN)/python -m pytest -s tests/scale $(ARGS)
+		$(BIN)/python -m pytest -s tests/scale/test_fault_table.py $(ARGS)
+
+# What every change runs: it breaks no bound because the machine is busy.
+test-scale-short: $(VENV)/.dev $(VENV)/.s3-server ## The same with everything away for some seconds only, and half a minute of random kills
+	$(BIN)/python -m pytest -s tests/scale $(ARGS)
 
 # Airflow's own package has pins that are not ours: examples/airflow/README.md says how to install it. Without it, skipped.
 test-airflow: $(VENV)/.dev ## The example for Airflow (examples/airflow) with Airflow's own package
@@ -155,6 +159,10 @@ conformance-real: $(VENV)/.dev ## All of it against a real Apache Pinot 0.11.0, 
 
 # Seconds of each part: CHAOS_SECONDS, HISTORY_SECONDS, HANGING_SECONDS. CHAOS_SEED repeats the choices of a run,
 # CHAOS_PAUSELESS=0 leaves the table with pauseless commits out of the kills.
+chaos-scale: $(VENV)/.dev $(VENV)/.s3-server ## Half an hour of random kills of everything that test-scale has, under all kinds of work (SCALE_CHAOS_SECONDS, SCALE_CHAOS_SEED)
+	SCALE_AWAY_S=$${SCALE_AWAY_S:-30} SCALE_CHAOS_SECONDS=$${SCALE_CHAOS_SECONDS:-1800} \
+		$(BIN)/python -m pytest -s tests/scale/test_everything_at_once.py $(ARGS)
+
 chaos: $(VENV)/.dev ## Random kills: half an hour under a stream, 5 minutes of a table's history; 10 minutes of a hanging deep store
 	CHAOS_PAUSELESS=$${CHAOS_PAUSELESS:-1} CHAOS_SECONDS=$${CHAOS_SECONDS:-1800} \
 		HISTORY_SECONDS=$${HISTORY_SECONDS:-300} HANGING_SECONDS=$${HANGING_SECONDS:-600} \

@@ -32,6 +32,7 @@ from segments.gateways import worker_status
 from segments.gateways.celery_queue import REQUEST_ID
 from segments.gateways.worker_status import WorkerStatus
 from segments.processes.heartbeat_file import keep_heartbeat
+from segments.processes.roles.parent import end_with_parent
 from segments.request_ids import begin_for
 from segments.secret_texts import mask_text
 
@@ -60,6 +61,12 @@ def mark_ready(name: str) -> None:
     folder = os.environ.get("PINOTADMIN_DATA_DIR")
     if folder:
         keep_heartbeat(Path(folder) / "run" / f"{name}.ready")
+
+
+@worker_init.connect
+def _end_with_parent(**_: Any) -> None:
+    """Processes of a pool end with the worker itself: Celery sees to that."""
+    end_with_parent()
 
 
 @worker_init.connect

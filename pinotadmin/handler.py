@@ -36,6 +36,7 @@ from segments.api import body_gate, fast_path
 from segments.api.clusters import cluster_calls
 from segments.errors import PinotAdminError, TooManyRequests
 from segments.metrics.request_times import Timed
+from segments.request_ids import begin_new
 
 #: Requests at work at once; one may wait minutes for replicas (end of a replacement), so there are many more than
 #: cores.
@@ -170,6 +171,7 @@ class ThreadedHandler(ASGIHandler):
         """Runs on the pool: the signals, the request, the view; and all that follows it unless the
         answer is a stream.
         """
+        begin_new()  # Django logs what was answered after the last middleware
         set_script_prefix(get_script_prefix(scope))
         signals.request_started.send(sender=self.__class__, scope=scope)
         path = str(scope["path"])

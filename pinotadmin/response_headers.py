@@ -1,5 +1,5 @@
 """What browsers may do with our answers: a content security policy on every one of them, and headers against sniffing,
-framing, keeping.
+framing, keeping; and the id of the request.
 
 Our own pages have nothing inline. The admin's theme needs inline styles and evaluates the expressions of its templates;
 the API explorer needs inline styles. Neither runs inline scripts.
@@ -14,6 +14,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from segments.answer_headers import DATA_HEADERS, DATA_POLICY
+from segments.request_ids import HEADER, own_request_id, request_at_work
 from segments.services.core.page_addresses import address_of, path_of
 
 _COMMON: Final = (
@@ -38,8 +39,9 @@ class ResponseHeaders:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """The response with its headers."""
-        return with_headers(self._get_response(request), path_of(request))
+        """The response with its headers; everything that is done for it, and logged, has its id."""
+        with request_at_work():
+            return with_headers(self._get_response(request), path_of(request))
 
 
 def with_headers(response: HttpResponseBase, path: str) -> HttpResponseBase:
@@ -49,6 +51,8 @@ def with_headers(response: HttpResponseBase, path: str) -> HttpResponseBase:
     for cookie in response.cookies.values():
         # Other programs behind the same proxy do not get them.
         cookie["path"] = address_of("/") if cookie["path"] == "/" else cookie["path"]
+    if not is_static:
+        response.headers.setdefault(HEADER, own_request_id())
     for name, value in DATA_HEADERS.items():
         if name != "Cache-Control" or not is_static:
             response.headers.setdefault(name, value)

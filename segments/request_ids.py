@@ -32,6 +32,16 @@ def request_of_its_own() -> AbstractContextManager[str]:
     return request_of(None)
 
 
+def request_at_work() -> AbstractContextManager[str]:
+    """Meanwhile what is done is done for the request that is being answered, for a new one where there is none."""
+    return request_of(_current.get())
+
+
+def begin_new() -> None:
+    """From now on, until somebody begins something else in this context: for a new request."""
+    _current.set(uuid.uuid4().hex)
+
+
 def begin_for(given: str | None) -> None:
     """From now on, until somebody begins something else in this thread: for the request of this id, or for none."""
     _current.set(given if given and _ID.fullmatch(given) else "")

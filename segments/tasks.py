@@ -176,18 +176,18 @@ def fire_schedule(cluster: str, table: str, due_ms: int) -> str:
 
 
 @shared_task(name=RUN_PUSH, **_limits(ON_DEMAND["run_push"]))
-def run_push(push_id: str) -> str:
-    """Carry a push out, or what is left of it. An attempt that takes longer than the limit is left behind, and others
-    go on.
+def run_push(push_id: str, attempts: str | None = None) -> str:
+    """Carry a push out, or what is left of it, unless there were other ``attempts`` since it was queued. An attempt
+    that takes longer than the limit is left behind, and others go on.
     """
     from segments.services.push import push_run  # the worker's other processes need none of what building needs
 
     owner, limit_s = _owner(), ON_DEMAND["run_push"].limit_s
-    ctx = _context_of(push_id)
+    ctx, made = _context_of(push_id), None if attempts is None else int(attempts)
     try:
         sentence = within(
             limit_s,
-            lambda: push_run.run_push(ctx, push_id, owner, builder=wiring.push_builder()),
+            lambda: push_run.run_push(ctx, push_id, owner, builder=wiring.push_builder(), attempts=made),
             name=f"push-{push_id}",
         )
     except StateConflict as error:

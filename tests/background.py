@@ -21,10 +21,11 @@ class Background:
         self._thread.start()
         return self
 
-    def stop(self) -> None:
-        """No more; raises what a step raised."""
+    def stop(self, seconds: float = 60.0) -> None:
+        """No more, once the last step is over, which takes at most so long; raises what a step raised."""
         self.stopping.set()
-        self._thread.join(60)
+        self._thread.join(seconds)
+        assert not self._thread.is_alive(), f"a step takes longer than {seconds:g} s"
         if self._failure is not None:
             raise self._failure
 

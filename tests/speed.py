@@ -28,6 +28,7 @@ LONG_FILES = (
     "tests/integration/two_hosts/test_two_hosts.py",
     "tests/integration/two_hosts/test_one_host.py",
     "tests/integration/tls/test_everything_over_tls.py",
+    "tests/integration/upgrade/test_rolling_upgrade.py",
     "tests/integration/test_postgresql.py",
     "tests/integration/proxy/test_behind_nginx.py",
     "tests/scale/test_fault_table.py",

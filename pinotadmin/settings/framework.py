@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import django_htmx
@@ -179,3 +180,5 @@ UNFOLD = {
 }  # fmt: skip
 
 LOGGING = log_lines.settings(LOG_LEVEL, LOG_FORMAT)
+# Python's warnings are printed over several lines otherwise.
+logging.captureWarnings(LOG_FORMAT == "json")

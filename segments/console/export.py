@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Any, Final
 
 from django.http import StreamingHttpResponse
@@ -12,7 +11,9 @@ from django.utils.http import content_disposition_header
 from segments.domain.formats.csv_text import csv_lines
 from segments.services.core.streaming import in_threads
 
+#: Lines and characters of a piece.
 _LINES: Final = 1000
+_CHARACTERS: Final = 1 << 20
 
 
 def csv_response(
@@ -33,6 +34,13 @@ def csv_response(
 
 def _pieces(lines: Iterable[str]) -> Iterator[bytes]:
     """Many lines at once: each piece is a way over threads."""
-    source = iter(lines)
-    while chunk := "".join(islice(source, _LINES)):
-        yield chunk.encode()
+    held: list[str] = []
+    size = 0
+    for line in lines:
+        held.append(line)
+        size += len(line)
+        if len(held) == _LINES or size >= _CHARACTERS:
+            yield "".join(held).encode()
+            held, size = [], 0
+    if held:
+        yield "".join(held).encode()

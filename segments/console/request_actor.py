@@ -1,6 +1,4 @@
-"""Whose request it is, for records of changes that Django's own pages make (users, groups, passwords), and the id that
-all records of one request have in common.
-"""
+"""Whose request it is, for records of changes that Django's own pages make (users, groups, passwords)."""
 
 from __future__ import annotations
 
@@ -9,7 +7,6 @@ from collections.abc import Callable
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from segments.request_ids import request_of_its_own
 from segments.services.access.people_audit import acting_as
 from segments.services.core.context import Actor
 
@@ -26,7 +23,5 @@ class RequestActor:
         def actor() -> Actor:
             return Actor(request.user.get_username() or "anonymous", "", str(request.META.get("REMOTE_ADDR") or ""))
 
-        with acting_as(actor), request_of_its_own() as request_id:
-            response = self._get_response(request)
-            response.headers["X-Request-Id"] = request_id
-            return response
+        with acting_as(actor):
+            return self._get_response(request)

@@ -32,3 +32,10 @@ def use(bounds: QueryBounds) -> None:
 def current() -> QueryBounds:
     """Those that hold."""
     return _current
+
+
+def rows_within(rows: int, values: int, columns: int) -> int:
+    """At most so many rows with at most so many values together, but one row in any case: a short query can ask for
+    thousands of columns.
+    """
+    return max(1, min(rows, values // max(1, columns)))

@@ -72,7 +72,7 @@ def convert(values: Any, data_type: str) -> Any:
     fit.
     """
     values = plain(values)
-    if pt.is_null(values.type):
+    if values.null_count == len(values):  # of whatever type: nothing in it can be wrong
         stored = {"BOOLEAN": "INT", "TIMESTAMP": "LONG", "JSON": "STRING", "UUID": "BYTES"}.get(data_type, data_type)
         return pa.nulls(len(values), ARROW[stored])
     if data_type == "JSON":
@@ -139,7 +139,7 @@ def _whole(stored: str) -> Callable[[Any], Any]:
             return values.cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
         if pt.is_decimal(values.type):
             return map_distinct(values, lambda v: _in_range(int(v), stored), kind)
-        raise _first(values)
+        raise _every(values)
 
     return run
 
@@ -190,7 +190,7 @@ def _real(stored: str) -> Callable[[Any], Any]:
         elif pt.is_boolean(values.type):
             out = values.cast(pa.int8()).cast(kind)
         else:
-            raise _first(values)
+            raise _every(values)
         return _without_nan(out)
 
     return run
@@ -223,7 +223,7 @@ def _to_boolean(values: Any) -> Any:
         return pc.if_else(pc.is_valid(values), pc.is_in(lower, pa.array(["true", "1"])), None).cast(pa.int32())
     if pt.is_integer(values.type) or pt.is_floating(values.type) or pt.is_decimal(values.type):
         return pc.not_equal(values.cast(pa.float64(), safe=False), 0.0).cast(pa.int32())
-    raise _first(values)
+    raise _every(values)
 
 
 def _to_timestamp(values: Any) -> Any:
@@ -235,7 +235,7 @@ def _to_timestamp(values: Any) -> Any:
         return values.cast(pa.timestamp("ms")).cast(pa.int64())
     if pt.is_string(values.type):
         return _text_to_timestamp(values)
-    raise _first(values)
+    raise _every(values)
 
 
 def _text_to_timestamp(values: Any) -> Any:
@@ -292,7 +292,7 @@ def _to_decimal(values: Any) -> Any:
     if pt.is_boolean(values.type):
         values = values.cast(pa.int8())
     if pt.is_binary(values.type) or pt.is_temporal(values.type):
-        raise _first(values)
+        raise _every(values)
     return map_distinct(values, lambda v: plain_decimal(parse_decimal(str(v))), pa.string())
 
 
@@ -301,7 +301,7 @@ def _to_bytes(values: Any) -> Any:
         return values
     if pt.is_string(values.type):
         return map_distinct(values, _hex, pa.binary())
-    raise _first(values)
+    raise _every(values)
 
 
 def _hex(text: str) -> bytes:
@@ -321,7 +321,7 @@ def _to_uuid(values: Any) -> Any:
 
     if pt.is_binary(values.type) or pt.is_string(values.type):
         return map_distinct(values, parse, pa.binary())
-    raise _first(values)
+    raise _every(values)
 
 
 def _to_json(values: Any) -> Any:
@@ -353,10 +353,9 @@ def _single(values: Any) -> Any:
     return pa.array(out)
 
 
-def _first(values: Any) -> BadValue:
-    """The first value that is there; its whole type does not convert."""
-    valid = values.is_valid().to_numpy(zero_copy_only=False)
-    return BadValue.among(values, valid) if valid.any() else BadValue(0, None)
+def _every(values: Any) -> BadValue:
+    """All values that are there; their whole type does not convert."""
+    return BadValue.among(values, values.is_valid().to_numpy(zero_copy_only=False))
 
 
 _CONVERTERS: Final[dict[str, Callable[[Any], Any]]] = {

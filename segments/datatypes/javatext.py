@@ -40,8 +40,9 @@ def parse_decimal(text: str) -> Decimal:
     if not value.is_finite() or "_" in text or len(value.as_tuple().digits) > _MAX_DIGITS:
         raise ValueError(text)
     value = value.normalize(_EXACT) if value else Decimal(0)
-    if abs(_exponent(value)) > _MAX_SCALE:
-        raise ValueError(text)
+    exponent = _exponent(value)
+    if abs(exponent) > _MAX_SCALE or len(value.as_tuple().digits) + max(exponent, 0) > _MAX_DIGITS:
+        raise ValueError(text)  # written without an exponent it could not be read again
     return value
 
 

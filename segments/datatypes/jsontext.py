@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 from segments.datatypes.javatext import java_double
+
+#: Objects and lists within one another that can be written as text again; what parses them takes twice as many.
+_DEEPEST: Final = 500
 
 
 def compact_json(text: str) -> str:
@@ -41,6 +44,23 @@ def _write(value: Any, *, sort: bool) -> str:
         case None | bool() | int() | str():
             return json.dumps(value, ensure_ascii=False)
     return json.dumps(str(value), ensure_ascii=False)
+
+
+def check_depth(text: bytes, value: Any) -> None:
+    """Raises ValueError where the value that a JSON text spells cannot be written as text again: it is too deep."""
+    if text.count(b"{") + text.count(b"[") <= _DEEPEST:
+        return
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return
+    raise ValueError(f"it is nested more than {_DEEPEST} deep")
 
 
 def _refuse(text: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
 from operator import ne
 from typing import Any, Final
@@ -17,6 +17,7 @@ from segments.domain.realtime.pause import is_disabled, pause_of
 from segments.domain.replacement import lineage as lineages
 from segments.domain.replacement.lineage import Lineage
 from segments.domain.segments import segment_metadata
+from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.domain.tables.secret_masks import mask
 from segments.errors import PinotAdminError, Unavailable
 from segments.metrics import installation as metrics
@@ -24,7 +25,9 @@ from segments.mirror import database
 from segments.mirror.config_history import ConfigHistory
 from segments.mirror.odd_texts import OddTexts
 from segments.mirror.pending import Dirty, Pending, Work, pieces_of
-from segments.mirror.rows import Changes, Rows, TableState, recompute
+from segments.mirror.progress import FirstReading
+from segments.mirror.rows import Changes, TableState, recompute
+from segments.mirror.segment_rows import Rows, has_record
 from segments.mirror.snapshots import TableHistory
 from segments.models import Cluster
 from segments.names import REALTIME, split_table_name
@@ -52,13 +55,14 @@ _SWEEP_S: Final = (300.0, 1_800.0)
 #: Seconds in which changes gather. What is under way in our own cluster needs processor and database more than the
 #: mirror does; where changes are polled for, all that one poll found comes together anyway.
 _GATHER_OWN_S, _GATHER_NOTIFIED_S, _GATHER_ASKED_S = (0.15, 0.15), (0.02, 0.15), (0.02, 0.02)
-#: Records that are read in one step of such a check.
+#: Records that are read in one step of such a check, and that are in memory at once.
 _PIECE: Final = 2_000
+_AT_ONCE: Final = 5_000
 
 
 class ClusterFollower:
     """The mirror of one cluster. ``run`` blocks until ``stop``; ``on_synced`` is called after the first full sync,
-    ``on_table`` after each table of it, ``report`` after every try, with what is wrong or an empty text.
+    ``report`` after every try, with what is wrong or an empty text.
     """
 
     def __init__(
@@ -67,10 +71,8 @@ class ClusterFollower:
         cluster: Cluster,
         on_synced: Callable[[], None] = lambda: None,
         report: Callable[[str], None] = lambda error: None,
-        on_table: Callable[[], None] = lambda: None,
     ) -> None:
         self._store, self._cluster, self._on_synced, self._report = store, cluster, on_synced, report
-        self._on_table = on_table
         self._is_pinot = cluster.is_pinot
         self._is_costly = bool(getattr(store, "is_costly", False))
         self._prefixes = (*_PREFIXES, paths.ENTRY_NOTES) if self._is_pinot else _PREFIXES
@@ -133,9 +135,11 @@ class ClusterFollower:
 
     def sync_all(self) -> None:
         """Check every table, now."""
-        for name in self._list_tables():
+        tables, progress = self._list_tables(), FirstReading(self._cluster)
+        for number, name in enumerate(tables, 1):
             self._sync_table(name, None)
-            self._on_table()
+            progress.note(number, len(tables))
+        progress.end()
 
     def _list_tables(self) -> list[str]:
         """Tables that there are; what is known of others is forgotten."""
@@ -191,8 +195,8 @@ class ClusterFollower:
             self._read_at.pop(name, None)
             return
         for segment, node in zip(names, nodes, strict=True):
-            record, before = node.record if node else None, known.records.get(segment)
-            if (record.simple if record else None) != (before.fields if before else None):
+            record = segment_metadata.from_record(node.record) if node and node.record else None
+            if not has_record(known.segments.get(segment), record):
                 self._pending.mark(paths.segment(name, segment))
 
     def _sync_table(self, name: str, dirty: Dirty | None) -> None:
@@ -211,22 +215,19 @@ class ClusterFollower:
         if state is None:
             self._forget(name)
             return
-        if before is None:
-            state.put_segments(database.load_segments(self._cluster, name))
-            changed = set(state.ideal) | set(state.segments)
-            self._read_segments(state, set(state.ideal))
-            self._read_at[name] = time.monotonic()
-        else:
-            changed = self._read_changed(before, state, None if dirty is None else dirty.segments)
-        changes = recompute(state, changed)
-        if name not in self._written:
-            self._written[name] = database.load(self._cluster, state)
-        self._write(name, state, changes, is_first=before is None)
+        try:
+            changes = self._read_segments(before, state, None if dirty is None else dirty.segments)
+            self._write(name, state, changes, is_first=before is None)
+        except Unavailable:
+            self._tables.pop(name, None)  # rows may be known now that were not written
+            raise
         self._configs.see(state)
         self._tables[name] = state
 
     def _write(self, name: str, state: TableState, changes: Changes, *, is_first: bool) -> None:
         """The table's rows, and with them the snapshot that queries see now where that is another one."""
+        if name not in self._written:
+            self._written[name] = database.load(self._cluster, state)
         written, kept = self._written[name], self._history(name)
         found = kept.differences(state, None if is_first else {*changes.upserts, *changes.deletes})
         if not found:
@@ -256,19 +257,45 @@ class ClusterFollower:
             for prefix, node in zip(wanted, nodes, strict=True)
         )
 
-    def _read_changed(self, before: TableState, state: TableState, segments: set[str] | None) -> set[str]:
-        """Read the records that are new, or may be others now; returns all segments whose row may be another one."""
-        state.keep_segments_of(before)
+    def _read_segments(self, before: TableState | None, state: TableState, dirty: set[str] | None) -> Changes:
+        """Bring the rows of the table's segments up to date; ``dirty``: whose records may be others, None: all."""
+        if before is None:
+            state.put_segments(database.load_segments(self._cluster, state.name))
+            changed, wanted = {*state.ideal, *state.segments}, set(state.ideal)
+            self._read_at[state.name] = time.monotonic()
+        else:
+            state.keep_segments_of(before)
+            changed, wanted = self._changed(before, state, dirty)
+        found, listed = recompute(state, changed - wanted), sorted(wanted)
+        # A list of all costs a controller less than any part of it.
+        size = len(listed) if self._is_costly else _AT_ONCE
+        for start in range(0, len(listed), size or 1):
+            names = listed[start : start + size]
+            found.add(recompute(state, names, self._read_records(state, names)))
+        return found
+
+    def _changed(self, before: TableState, state: TableState, dirty: set[str] | None) -> tuple[set[str], set[str]]:
+        """The segments whose row may be another one, and those of them whose record has to be read."""
         rows = _differing_rows(before.ideal, state.ideal)
-        for name in rows - state.ideal.keys():
-            state.records.pop(name, None)
-            state.unread.discard(name)
         here = rows & state.ideal.keys()
+        state.unread -= rows - here
         # Not every way of watching a Pinot reports records that were written in place, as a commit does.
-        wanted = here if self._is_pinot else here - state.records.keys()
-        wanted = wanted | state.unread | (set(state.ideal) if segments is None else segments)
-        self._read_segments(state, wanted)
-        return wanted | rows | _differing_rows(before.view, state.view) | (before.hidden ^ state.hidden)
+        new = here if self._is_pinot else here - state.segments.keys()
+        wanted = new | state.unread | (state.ideal.keys() if dirty is None else dirty & state.ideal.keys())
+        moved = _differing_rows(before.view, state.view) | (before.hidden ^ state.hidden)
+        return wanted | rows | moved, wanted
+
+    def _read_records(self, state: TableState, names: Sequence[str]) -> dict[str, SegmentMetadata | None]:
+        """None for those that have no record; these are asked for again."""
+        nodes = self._store.get_many([paths.segment(state.name, s) for s in names])
+        found = {
+            name: segment_metadata.from_record(node.record) if node and node.record else None
+            for name, node in zip(names, nodes, strict=True)
+        }
+        missing = {name for name, record in found.items() if record is None}
+        state.unread.difference_update(found)
+        state.unread.update(missing)
+        return found
 
     def _forget(self, name: str) -> None:
         self._unreadable.pop(name, None)
@@ -320,18 +347,6 @@ class ClusterFollower:
         named = (config.get("segmentsConfig") or {}).get("schemaName")
         node = self._store.get(paths.schema(named)) if isinstance(named, str) and named and "/" not in named else None
         return node.record if node else None
-
-    def _read_segments(self, state: TableState, names: set[str]) -> None:
-        listed = sorted(names)
-        nodes = self._store.get_many([paths.segment(state.name, s) for s in listed]) if listed else []
-        for name, node in zip(listed, nodes, strict=True):
-            if node and node.record:
-                state.records[name] = segment_metadata.from_record(node.record)
-                state.unread.discard(name)
-            else:
-                state.records.pop(name, None)
-                if name in state.ideal:
-                    state.unread.add(name)
 
 
 def _document(prefix: str, table: str) -> str:

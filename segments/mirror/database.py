@@ -3,46 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Model
 from django.utils import timezone
 
 from segments.mirror.bulk_rows import write_rows
 from segments.mirror.fitting import REFUSED, Fitted
 from segments.mirror.rows import Changes, TableState, table_row
+from segments.mirror.segment_rows import COLUMNS, SegmentRow, shared_rows
 from segments.models import Cluster, LineageEntry, Segment, Table
 from segments.names import split_table_name
 
 _BATCH = 500
-#: Segments in one piece of a large change, and seconds between two of them.
-_PIECE = 250
+#: Segments in one piece of a large change, and seconds between two of them: SQLite has one writer at a time.
+_PIECE, _LARGE_PIECE = 250, 5_000
 _PAUSE_S = 0.01
-_SEGMENT_COLUMNS = [
-    "status",
-    "crc",
-    "total_docs",
-    "size_bytes",
-    "start_ms",
-    "end_ms",
-    "creation_ms",
-    "push_ms",
-    "refresh_ms",
-    "download_url",
-    "is_visible",
-    "partition",
-    "sequence",
-    "start_offset",
-    "end_offset",
-    "flush_rows",
-    "is_consuming",
-    "replicas",
-    "replicas_wanted",
-    "replicas_online",
-]
 
 
 @dataclass
@@ -106,14 +85,15 @@ class _Wanted:
 def _fitting(wanted: _Wanted, fitted: Fitted) -> _Wanted:
     """The same as the columns take it. Rows whose very name does not fit are left out: none of them was written."""
 
-    def of(model: type[Model], column: str, rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    def of(model: type[Model], column: str, rows: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
         fitting = ((name, values) for name, values in rows.items() if fitted.name(model, column, name))
         return {name: fitted.values(model, values, name) for name, values in fitting}
 
+    segments = of(Segment, "name", {name: row._asdict() for name, row in wanted.changes.upserts.items()})
     return _Wanted(
         fitted.values(Table, wanted.row, "the table"),
         Changes(
-            of(Segment, "name", wanted.changes.upserts),
+            {name: SegmentRow(**values) for name, values in segments.items()},
             {name for name in wanted.changes.deletes if Fitted().name(Segment, "name", name)},
         ),
         of(LineageEntry, "entry_id", wanted.fresh),
@@ -152,11 +132,12 @@ def _pieces(changes: Changes) -> Iterator[Changes]:
     """Nothing when it is little; else pieces of it that are written in a few milliseconds each."""
     if _is_short(changes):
         return
+    size = _PIECE if connection.vendor == "sqlite" else _LARGE_PIECE
     upserts, deletes = list(changes.upserts.items()), sorted(changes.deletes)
-    for i in range(0, len(upserts), _PIECE):
-        yield Changes(dict(upserts[i : i + _PIECE]), set())
-    for i in range(0, len(deletes), _PIECE):
-        yield Changes({}, set(deletes[i : i + _PIECE]))
+    for i in range(0, len(upserts), size):
+        yield Changes(dict(upserts[i : i + size]), set())
+    for i in range(0, len(deletes), size):
+        yield Changes({}, set(deletes[i : i + size]))
 
 
 def delete_table(cluster: Cluster, name: str) -> None:
@@ -169,17 +150,15 @@ def known_tables(cluster: Cluster) -> set[str]:
     return set(Table.objects.filter(cluster=cluster).values_list("name", flat=True))
 
 
-def load_segments(cluster: Cluster, name: str) -> dict[str, dict[str, Any]]:
+def load_segments(cluster: Cluster, name: str) -> dict[str, SegmentRow]:
     """The segment rows of a table as they stand, so that a restart writes only what differs."""
-    rows = Segment.objects.filter(table__cluster=cluster, table__name=name).values("name", *_SEGMENT_COLUMNS)
-    return {r.pop("name"): r for r in map(dict, rows)}
+    rows = Segment.objects.filter(table__cluster=cluster, table__name=name).order_by().values_list("name", *COLUMNS)
+    return shared_rows((segment, SegmentRow(*values)) for segment, *values in rows)
 
 
 def _write_segments(table: Table, changes: Changes) -> None:
-    rows = [
-        [table.pk, name, *(values[column] for column in _SEGMENT_COLUMNS)] for name, values in changes.upserts.items()
-    ]
-    write_rows(Segment, ("table_id", "name"), _SEGMENT_COLUMNS, rows)
+    rows = [(table.pk, name, *row) for name, row in changes.upserts.items()]
+    write_rows(Segment, ("table_id", "name"), COLUMNS, rows)
     names = sorted(changes.deletes)
     for i in range(0, len(names), _BATCH):
         Segment.objects.filter(table=table, name__in=names[i : i + _BATCH]).delete()

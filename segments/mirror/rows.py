@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import add, sub
+from types import MappingProxyType
 from typing import Any, Final
 
 from segments.domain.formats.znrecord import ZNRecord
-from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.domain.replacement import lineage as lineages
 from segments.domain.replacement.lineage import Lineage
-from segments.domain.segments.ideal_state import CONSUMING, ERROR, SERVING
+from segments.domain.segments.ideal_state import ERROR
 from segments.domain.segments.segment_metadata import COMMITTING, IN_PROGRESS, SegmentMetadata
-from segments.secret_texts import mask_text
-
-Rows = Mapping[str, Mapping[str, str]]
+from segments.mirror.segment_rows import Places, Rows, SegmentRow
 
 #: Columns of a table's row that are sums over its segments; ``_summands`` gives one segment's part of each.
 _SUMS: Final = (
@@ -37,11 +36,12 @@ _SUMS: Final = (
 
 @dataclass
 class TableState:
-    """One table as last read: its records, and what was computed from them. Edited only by the follower's one thread.
+    """One table as last read: its documents, and what was computed from them and from the records of its segments.
+    Edited only by the follower's one thread.
 
-    ``documents``: the records that it was made of, by the prefix of their path. ``records`` of segments, ``unread`` the
-    names of those in the ideal state that have none. ``sums`` over ``segments``, kept as these change: a table has
-    100,000 of them, and one changes.
+    ``documents``: the records that it was made of, by the prefix of their path. ``unread``: the segments in the ideal
+    state that have no record. ``sums`` over ``segments``, kept as these change: a table has 100,000 of them, and one
+    changes.
     """
 
     name: str
@@ -56,120 +56,86 @@ class TableState:
     view: Rows = field(default_factory=dict)
     lineage: Lineage = field(default_factory=lambda: lineages.empty(""))
     hidden: set[str] = field(default_factory=set)
-    records: dict[str, SegmentMetadata] = field(default_factory=dict)
     unread: set[str] = field(default_factory=set)
-    segments: dict[str, dict[str, Any]] = field(default_factory=dict)
+    segments: dict[str, SegmentRow] = field(default_factory=dict)
     sums: list[int] = field(default_factory=lambda: [0] * len(_SUMS))
 
     def keep_segments_of(self, before: TableState) -> None:
         """Go on with what is known of the segments."""
-        self.records, self.unread, self.segments, self.sums = (
-            before.records,
-            before.unread,
-            before.segments,
-            before.sums,
-        )
+        self.unread, self.segments, self.sums = before.unread, before.segments, before.sums
 
-    def put_segments(self, rows: dict[str, dict[str, Any]]) -> None:
+    def put_segments(self, rows: Mapping[str, SegmentRow]) -> None:
         """Begin with these rows."""
         self.segments, self.sums = {}, [0] * len(_SUMS)
         for name, row in rows.items():
             self.put_row(name, row)
 
-    def put_row(self, name: str, row: dict[str, Any] | None) -> None:
+    def put_row(self, name: str, row: SegmentRow | None) -> None:
         """Set or (None) remove the row of a segment, and keep the sums right."""
         before = self.segments.get(name)
         if before is not None:
-            self.sums = [a - b for a, b in zip(self.sums, _summands(before), strict=True)]
+            self.sums = list(map(sub, self.sums, _summands(before)))
         if row is None:
             self.segments.pop(name, None)
         else:
-            self.sums = [a + b for a, b in zip(self.sums, _summands(row), strict=True)]
+            self.sums = list(map(add, self.sums, _summands(row)))
             self.segments[name] = row
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Rows to write ({segment: column values}) and names to delete."""
+    """Rows to write, by their segment, and names to delete."""
 
-    upserts: dict[str, dict[str, Any]]
+    upserts: dict[str, SegmentRow]
     deletes: set[str]
 
-
-def segment_row(name: str, state: TableState) -> dict[str, Any]:
-    """Column values of one segment's mirror row."""
-    record = state.records.get(name) or SegmentMetadata(name, {})
-    wanted, states = state.ideal.get(name, {}), state.view.get(name, {})
-    return {
-        "status": record.status,
-        "crc": record.crc,
-        "total_docs": record.total_docs,
-        "size_bytes": record.size_bytes,
-        "start_ms": record.start_ms,
-        "end_ms": record.end_ms,
-        "creation_ms": record.creation_ms,
-        "push_ms": record.push_ms,
-        "refresh_ms": record.refresh_ms,
-        "download_url": mask_text(record.download_url or ""),
-        "is_visible": name not in state.hidden,
-        **_stream_columns(name, record, wanted),
-        "replicas": {i: states.get(i, "OFFLINE") for i in sorted(set(wanted) | set(states))},
-        "replicas_wanted": len(wanted),
-        "replicas_online": sum(states.get(i) in SERVING for i in wanted),
-    }
+    def add(self, other: Changes) -> None:
+        """And these."""
+        self.upserts.update(other.upserts)
+        self.deletes.update(other.deletes)
 
 
-def _stream_columns(name: str, record: SegmentMetadata, wanted: Mapping[str, str]) -> dict[str, Any]:
-    """Where in the stream a consuming or committed segment lies; all empty for others."""
-    parts = parse_llc_name(name) if is_llc_name(name) else None
-    flush = record.fields.get("segment.flush.threshold.size", "")
-    return {
-        "partition": parts.partition if parts else None,
-        "sequence": parts.sequence if parts else None,
-        "start_offset": record.fields.get("segment.realtime.startOffset", ""),
-        "end_offset": record.fields.get("segment.realtime.endOffset", ""),
-        "flush_rows": int(flush) if flush.isdigit() else None,
-        "is_consuming": CONSUMING in wanted.values(),
-    }
-
-
-def recompute(state: TableState, dirty: Iterable[str]) -> Changes:
-    """Bring ``state.segments`` up to date for the dirty names; returns what differs from before."""
-    upserts: dict[str, dict[str, Any]] = {}
-    deletes: set[str] = set()
+def recompute(
+    state: TableState, dirty: Iterable[str], records: Mapping[str, SegmentMetadata | None] = MappingProxyType({})
+) -> Changes:
+    """Bring ``state.segments`` up to date for the dirty names; returns what differs from before. ``records`` are those
+    that were read for it, None for a segment that has none; of others what their rows know counts.
+    """
+    found, places = Changes({}, set()), Places(state.ideal, state.view, state.hidden)
     for name in dirty:
+        before = state.segments.get(name)
         if name not in state.ideal:
-            if name in state.segments:
+            if before is not None:
                 state.put_row(name, None)
-                deletes.add(name)
+                found.deletes.add(name)
             continue
-        row = segment_row(name, state)
-        if state.segments.get(name) != row:
+        is_known = before is not None and name not in records
+        row = places.moved(name, before) if is_known and before else places.row(name, records.get(name))
+        if before != row:
             state.put_row(name, row)
-            upserts[name] = row
-    return Changes(upserts, deletes)
+            found.upserts[name] = row
+    return found
 
 
-def _summands(row: Mapping[str, Any]) -> tuple[int, ...]:
-    visible, size = int(row["is_visible"]), row["size_bytes"] or 0
-    docs = row["total_docs"] or 0
-    is_unserved = not row["replicas_online"]
-    is_in_error, is_committing = ERROR in row["replicas"].values(), row["status"] == COMMITTING
+def _summands(row: SegmentRow) -> tuple[int, ...]:
+    visible, size, docs = int(row.is_visible), row.size_bytes or 0, row.total_docs or 0
+    is_unserved = not row.replicas_online
+    is_in_error, is_committing = ERROR in row.replicas.values(), row.status == COMMITTING
     return (
         1,
         visible,
-        row["replicas_wanted"],
-        row["replicas_online"],
+        row.replicas_wanted,
+        row.replicas_online,
         docs * visible,
         size,
         size * visible,
-        int(row["is_consuming"]),
-        int(row["replicas_online"] < row["replicas_wanted"]),
+        int(row.is_consuming),
+        int(row.replicas_online < row.replicas_wanted),
         int(is_unserved),
         int(is_in_error),
         int(is_committing),
         int(is_committing and is_in_error and is_unserved),
-        int(row["status"] != IN_PROGRESS and not row["download_url"]),
+        int(row.status != IN_PROGRESS and not row.download_url),
     )
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from sys import intern
 from typing import Any, Final
 
 from django.utils import timezone
@@ -24,6 +25,7 @@ from segments.domain.replacement.lineage import Lineage
 from segments.domain.segments.segment_metadata import COMMITTING, IN_PROGRESS
 from segments.mirror.fitting import Fitted
 from segments.mirror.rows import TableState
+from segments.mirror.segment_rows import SegmentRow
 from segments.models import Cluster, IngestionSession, Push, Snapshot
 from segments.names import REALTIME, split_table_name
 from segments.services.replacement.checks.snapshot_checks import status_of
@@ -44,7 +46,8 @@ class TableHistory:
         self._cluster, self._name, self._store = cluster, name, store
         self._is_stream = split_table_name(name)[1] == REALTIME
         self._last = Snapshot.objects.filter(cluster=cluster, table_name=name).first()
-        self._contents = contents_of(self._last) if self._last else {}
+        contents = contents_of(self._last) if self._last else {}
+        self._contents = {intern(name): crc for name, crc in contents.items()}  # as the rows of the table have them
         self._states: Mapping[str, str] | None = self._last.states or {} if self._last else None
         self._last_changes: Changes = {}
         self._doubtful: set[str] = set()
@@ -78,10 +81,10 @@ class TableHistory:
         row = self._joined(origin, changes) or self._new(origin, changes)
         seen = [values for values in state.segments.values() if self._crc(values) is not None]
         row.segments = len(seen)
-        row.rows = sum(v["total_docs"] or 0 for v in seen)
-        row.bytes = sum(v["size_bytes"] or 0 for v in seen)
-        row.start_ms = min((v["start_ms"] for v in seen if v["start_ms"] is not None), default=None)
-        row.end_ms = max((v["end_ms"] for v in seen if v["end_ms"] is not None), default=None)
+        row.rows = sum(v.total_docs or 0 for v in seen)
+        row.bytes = sum(v.size_bytes or 0 for v in seen)
+        row.start_ms = min((v.start_ms for v in seen if v.start_ms is not None), default=None)
+        row.end_ms = max((v.end_ms for v in seen if v.end_ms is not None), default=None)
         row.states = states_of(state.lineage)
         return row
 
@@ -95,7 +98,8 @@ class TableHistory:
     def is_kept(self, row: Snapshot, changes: Changes) -> None:
         """The transaction is through: it is the newest one now."""
         self._contents = history.applied(self._contents, changes)
-        self._last_changes = history.unpack_changes(row.changes)
+        # What is stored whole is not joined.
+        self._last_changes = {} if row.whole is not None else history.unpack_changes(row.changes)
         self._last, self._states = row, row.states
         self._doubtful.clear()
 
@@ -103,13 +107,13 @@ class TableHistory:
         if self._states is not None or not self._contents:
             self._states = states_of(lineage)
 
-    def _crc(self, row: Mapping[str, Any] | None) -> int | None:
+    def _crc(self, row: SegmentRow | None) -> int | None:
         """Of a segment that belongs to the snapshot; None: it does not, as one that is still consumed."""
-        if row is None or not row["is_visible"]:
+        if row is None or not row.is_visible:
             return None
-        if self._is_stream and (row["crc"] is None or row["status"] in _UNFINISHED):
+        if self._is_stream and (row.crc is None or row.status in _UNFINISHED):
             return None
-        return row["crc"] or 0
+        return row.crc or 0
 
     def _joined(self, origin: Origin, changes: Changes) -> Snapshot | None:
         last = self._last

@@ -87,6 +87,9 @@ class Cluster(models.Model):
     )
     mirror_error = models.TextField(blank=True, default="", help_text="Why the mirror cannot follow; empty: it does")
     mirror_error_since = models.DateTimeField(null=True, blank=True)
+    mirror_progress = models.CharField(
+        max_length=64, blank=True, default="", db_default="", help_text="How far a mirror that began is; empty: through"
+    )
     calls_per_minute = models.PositiveIntegerField(default=0, help_text="Requests of the mirror to the controller")
 
     class Meta:

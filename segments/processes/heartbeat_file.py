@@ -9,15 +9,6 @@ from pathlib import Path
 
 #: Seconds between two touches.
 EVERY_S = 2.0
-#: In DATA_DIR/run: touched by the mirror after each table that it reads for the first time.
-READING = "mirror.reading"
-
-
-def show_progress(folder: Path) -> None:
-    """What is not ready yet gets on: called after each of many steps, in the data directory ``folder``."""
-    with suppress(OSError):  # as below
-        (folder / "run").mkdir(parents=True, exist_ok=True)
-        (folder / "run" / READING).touch(0o600)
 
 
 def keep_heartbeat(path: Path, every_s: float = EVERY_S) -> None:

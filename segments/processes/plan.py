@@ -17,7 +17,6 @@ from segments.names import http_address, instance_name
 from segments.processes.child import ChildSpec, Timing
 from segments.processes.child_run import Command
 from segments.processes.endpoints import Endpoints, ServerEndpoint
-from segments.processes.heartbeat_file import READING
 from segments.processes.machine.credentials import Credentials
 from segments.processes.machine.java import Java, spark_java_home
 from segments.processes.machine.ports import Ports
@@ -226,12 +225,8 @@ class Planner:
         )
 
     def _mirror(self) -> ChildSpec:
-        after = _PARTS
-        # It is ready when it has read everything once, which takes minutes with many segments.
-        reading = beat_probe(self._data_dir / "run" / READING, oldest_s=60.0)
-        return self._touching(
-            "mirror", "-m", "pinotadmin", "run_mirror", after=after, alive=reading, environment=self._counting()
-        )
+        arguments = ("-m", "pinotadmin", "run_mirror")
+        return self._touching("mirror", *arguments, after=_PARTS, environment=self._counting())
 
     def _counting(self) -> dict[str, str]:
         """Web, mirror and workers add up what they count; every one of them can show it."""

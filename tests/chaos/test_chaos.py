@@ -8,7 +8,6 @@ killed as before. A failure names its seed; CHAOS_SEED repeats a run's choices.
 
 from __future__ import annotations
 
-import itertools
 import os
 import random
 import signal
@@ -22,8 +21,8 @@ from typing import Any
 import pytest
 
 from bench.realtime_table import RedisFeed, Table
-from tests.background import Background
 from tests.chaos.hanging_store import HangingStore
+from tests.chaos.streaming import Producer, chain_is_whole, visible
 from tests.integration.running import Client, Installation
 from tests.waiting import poll
 
@@ -36,47 +35,6 @@ PAUSELESS = os.environ.get("CHAOS_PAUSELESS", "1") == "1"
 RATE, FLUSH = 200, 2_000
 GOES_ON_S = 30.0
 DEEP_STORE = "deep store"
-
-
-class Producer:
-    """Sends batches at a steady rate; one whose answer was lost is searched for in the stream before it is resent."""
-
-    def __init__(self, table: Table) -> None:
-        self.table = table
-        self._began, self._sent = time.monotonic(), 0
-        self._background = Background(self._catch_up, 0.02).start()
-
-    def stop(self) -> None:
-        """End; raises what went wrong."""
-        self._background.stop()
-
-    def _catch_up(self) -> None:
-        due = int((time.monotonic() - self._began) * RATE) - self._sent
-        for partition in range(self.table.partitions):
-            self._send(partition, due)
-        self._sent += due
-
-    def _send(self, partition: int, count: int) -> None:
-        """Rows are numbered, so the last entry of the stream shows how many of them arrived."""
-        assert isinstance(self.table.feed, RedisFeed)
-        goal = self.table.sent[partition] + count
-        deadline = time.monotonic() + 60
-        while self.table.sent[partition] < goal:
-            try:
-                self.table.send(partition, goal - self.table.sent[partition])
-            except Exception:
-                if time.monotonic() > deadline:
-                    raise
-                self._background.stopping.wait(0.2)
-                poll(lambda: self._look(partition), 60, "the stream answers")
-
-    def _look(self, partition: int) -> bool:
-        import orjson
-
-        assert isinstance(self.table.feed, RedisFeed)
-        last = self.table.feed.client.xrevrange(f"{self.table.name}-{partition}", count=1)
-        self.table.sent[partition] = orjson.loads(last[0][1][b"value"])["n"] + 1 if last else 0
-        return True
 
 
 class Chaos:
@@ -121,14 +79,6 @@ class Chaos:
         self._hangs_until = None
 
 
-def visible(client: Client, table: Table) -> int:
-    """Rows, or -1 while nothing answers."""
-    try:
-        return int(client.sql(f"select count(*) from {table.name}")[0][0])
-    except Exception:  # noqa: BLE001  web, servers or ZooKeeper may be down right now
-        return -1
-
-
 def has_rows(client: Client, tables: Sequence[Table], goals: Sequence[int]) -> bool:
     """Are so many rows of each table visible?"""
     return all(visible(client, table) >= goal for table, goal in zip(tables, goals, strict=True))
@@ -154,7 +104,7 @@ def test_random_kills_lose_and_double_nothing_and_consumption_goes_on(tmp_path: 
         feed = RedisFeed(installation.endpoints["redis"])
         opened.callback(feed.client.close)
         tables = create_tables(client, feed)
-        producers, chaos = [Producer(table) for table in tables], Chaos(installation, store)
+        producers, chaos = [Producer(table, RATE) for table in tables], Chaos(installation, store)
         poll(lambda: all(visible(client, table) > 0 for table in tables), 60, "the first rows")
         until = time.monotonic() + SECONDS
         while time.monotonic() < until:
@@ -185,14 +135,3 @@ def ends_whole(client: Client, table: Table, chaos: Chaos) -> None:
     poll(lambda: visible(client, table) >= total, 60, f"{what} all {total} rows after {chaos.done}")
     poll(table.whole, 20, f"{what} every row exactly once after {chaos.done}")
     chain_is_whole(client, table)
-
-
-def chain_is_whole(client: Client, table: Table) -> None:
-    """Per partition: sequences without a hole, and each segment starts where the one before ended."""
-    ideal = client.call("GET", f"/tables/{table.name}/idealstate").json()["REALTIME"]
-    for partition in range(table.partitions):
-        names = sorted((s for s in ideal if s.split("__")[1] == str(partition)), key=lambda s: int(s.split("__")[2]))
-        assert [int(s.split("__")[2]) for s in names] == list(range(len(names)))
-        records = [client.call("GET", f"/segments/{table.name}_REALTIME/{s}/metadata").json() for s in names]
-        for old, new in itertools.pairwise(records):
-            assert old["segment.realtime.endOffset"] == new["segment.realtime.startOffset"]

@@ -57,3 +57,18 @@ def test_what_is_remembered_of_records_stays_within_its_budget() -> None:
     kept = [known.versioned(f"/{i}", data, Stat(i)).record for i in range(3)]
     assert known.versioned("/2", data, Stat(2)).record is kept[2]
     assert known.versioned("/0", data, Stat(0)).record is not kept[0]
+
+
+def test_equal_rows_of_a_large_record_are_one_object_and_nothing_else_changes() -> None:
+    record = ZNRecord("a", maps={f"s{i}": {"Server_h_1": "ONLINE", "Server_h_2": f"{i % 2}"} for i in range(10)})
+    found = DecodedRecords(from_bytes=1).versioned("/a", encode(record), Stat(1)).record
+    assert found == record
+    assert found is not None
+    assert len({id(row) for row in found.maps.values()}) == 2
+
+
+def test_a_record_of_which_rows_hold_more_than_texts_is_read_as_it_is() -> None:
+    data = b'{"id":"a","simpleFields":{},"mapFields":{"s":{"h":["x"]}},"listFields":{}}'
+    found = DecodedRecords(from_bytes=1).versioned("/a", data, Stat(1)).record
+    assert found is not None
+    assert found.maps == {"s": {"h": ["x"]}}

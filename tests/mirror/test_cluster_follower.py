@@ -17,10 +17,11 @@ from segments.domain.realtime.pause import PauseState, with_pause
 from segments.domain.segments.ideal_state import new_ideal_state, with_rows
 from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.domain.tables.table_config import parse_table_config
+from segments.errors import Unavailable
+from segments.mirror import bulk_rows, database, progress
 from segments.mirror import cluster_follower as follower_module
-from segments.mirror import database
 from segments.mirror.cluster_follower import ClusterFollower
-from segments.mirror.rows import TableState, segment_row, table_row
+from segments.mirror.rows import TableState, recompute, table_row
 from segments.models import Cluster, ConsumingSegment, LineageEntry, Segment, Table
 from segments.services.replacement.protocol import end_replace, revert_replace, start_replace
 from segments.services.segments import deletion
@@ -141,15 +142,16 @@ def test_consuming_segments_and_the_pause_of_a_realtime_table_are_mirrored(world
 def test_a_segment_in_error_on_several_servers_is_one_segment_in_error() -> None:
     states = dict.fromkeys(("Server_h_1", "Server_h_2"), "ERROR")
     state = TableState("t_REALTIME", ideal={"s": states, "ok": states}, view={"s": states, "ok": {}})
-    state.put_segments({name: segment_row(name, state) for name in ("s", "ok")})
+    recompute(state, ("s", "ok"))
     assert table_row(state)["segments_in_error"] == 1
 
 
 def test_a_large_change_is_written_in_pieces_and_whole_in_the_end(
     world: World, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in (("_BATCH", 5), ("_PIECE", 4), ("_PAUSE_S", 0.0)):
+    for name, value in (("_BATCH", 5), ("_PIECE", 4), ("_LARGE_PIECE", 4), ("_PAUSE_S", 0.0)):
         monkeypatch.setattr(database, name, value)
+    monkeypatch.setattr(bulk_rows, "_STREAMED_FROM", 1)
     follower = ClusterFollower(world.memory, cluster)
     world.upload(*(f"s{i}" for i in range(23)))
     with CaptureQueriesContext(connections["default"]) as asked:
@@ -175,6 +177,43 @@ class Reads(FaultyStore):
         found = super().get_many(paths)
         self.then(paths)
         return found
+
+
+def test_rows_of_which_zookeeper_gave_only_a_part_are_all_written_later(
+    world: World, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follower_module, "_AT_ONCE", 2)
+    reads = Reads(world)
+    follower = ClusterFollower(reads, cluster)
+    follower.sync_all()
+    world.upload("b", "c", "d", "e")
+    lost = [False]
+
+    def lose(paths: Sequence[str]) -> None:
+        if not lost[0] and any(path.endswith("/d") for path in paths):
+            lost[0] = True
+            raise Unavailable("ZooKeeper is not there.")
+
+    reads.then = lose
+    with pytest.raises(Unavailable):
+        follower.sync_all()
+    follower.sync_all()
+    assert names() == ["a", "b", "c", "d", "e", "z"]
+
+
+def test_how_far_the_first_reading_is_stands_in_the_row_of_the_cluster_until_it_is_through(
+    world: World, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "_QUIET_S", 0.0)
+    for name in ("u", "v"):
+        body = {"tableName": name, "tableType": "OFFLINE", "segmentsConfig": {"replication": "1"}}
+        config = parse_table_config({**body, "tableIndexConfig": {}, "tenants": {}, "metadata": {}})
+        world.memory.create(paths.table_config(f"{name}_OFFLINE"), config.to_record())
+    seen, reads = list[str](), Reads(world)
+    reads.then = lambda _: seen.append(Cluster.objects.get().mirror_progress)
+    ClusterFollower(reads, cluster).sync_all()
+    assert "1 of 3 tables" in seen
+    assert Cluster.objects.get().mirror_progress == ""
 
 
 @contextmanager

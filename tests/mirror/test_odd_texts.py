@@ -11,6 +11,7 @@ import pytest
 from django.utils import timezone
 
 from segments.domain.ingestion.session import FileState
+from segments.mirror import bulk_rows
 from segments.mirror.cluster_follower import ClusterFollower
 from segments.mirror.ingestion import database as session_rows
 from segments.mirror.ingestion.database import SessionRows
@@ -25,6 +26,12 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TOO_LONG = "x" * 600
+
+
+@pytest.fixture(autouse=True)
+def _streamed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many rows are written into PostgreSQL, so are few."""
+    monkeypatch.setattr(bulk_rows, "_STREAMED_FROM", 1)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from tests.waiting import wait_until
 #: What tests say that are skipped because of it.
 MISSING: Final = "no PostgreSQL is installed: no initdb in PATH or /usr/lib/postgresql (apt install postgresql)"
 #: A killed server loses nothing that it wrote; only a machine does.
-_OPTIONS: Final = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "max_connections=200")
+_OPTIONS: Final = ("fsync=off", "full_page_writes=off", "max_connections=200")
 _PASSWORD: Final = "of-the-tests"
 
 
@@ -43,6 +43,8 @@ class PostgreSQL:
     programs: Path
     folder: Path
     port: int
+    #: Whether a commit is written before it is acknowledged, so that a killed server has it.
+    is_durable: bool = False
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     @property
@@ -61,7 +63,9 @@ class PostgreSQL:
     def start(self) -> None:
         """Start it, and wait until it takes connections."""
         command = [self.programs / "postgres", "-D", self.folder / "data", "-p", str(self.port)]
-        options = [x for o in ("listen_addresses=127.0.0.1", "unix_socket_directories=", *_OPTIONS) for x in ("-c", o)]
+        commit = f"synchronous_commit={'on' if self.is_durable else 'off'}"
+        given = ("listen_addresses=127.0.0.1", "unix_socket_directories=", commit, *_OPTIONS)
+        options = [x for option in given for x in ("-c", option)]
         with (self.folder / "postgres.out").open("ab") as out:
             self.process = subprocess.Popen([*command, *options], stdout=out, stderr=out, **self._unprivileged())
         wait_until(self._answers, 60.0, f"PostgreSQL on port {self.port} (see {self.folder}/postgres.out)")
@@ -116,7 +120,7 @@ def _nobody() -> pwd.struct_passwd:
     return pwd.getpwnam("nobody")
 
 
-def start_postgresql() -> PostgreSQL | None:
+def start_postgresql(*, is_durable: bool = False) -> PostgreSQL | None:
     """A server of its own, which the caller removes; None where no PostgreSQL is installed."""
     programs = find_programs()
     if programs is None:
@@ -124,7 +128,7 @@ def start_postgresql() -> PostgreSQL | None:
     folder = Path(tempfile.mkdtemp(prefix="pinotadmin-postgresql-"))
     if os.getuid() == 0:
         os.chown(folder, _nobody().pw_uid, _nobody().pw_gid)
-    server = PostgreSQL(programs, folder, free_port())
+    server = PostgreSQL(programs, folder, free_port(), is_durable)
     try:
         server.make()
         server.start()
@@ -135,9 +139,9 @@ def start_postgresql() -> PostgreSQL | None:
 
 
 @contextmanager
-def running_postgresql() -> Iterator[PostgreSQL | None]:
+def running_postgresql(*, is_durable: bool = False) -> Iterator[PostgreSQL | None]:
     """For as long as the block lasts."""
-    server = start_postgresql()
+    server = start_postgresql(is_durable=is_durable)
     try:
         yield server
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from segments.domain.tables.schema import parse_schema
 from segments.errors import Conflict, Forbidden, InvalidInput, NotFound, StateConflict, Unavailable
 from segments.gateways.deep_store.deepstore import STAGING
 from segments.models import AuditEvent, Push
-from segments.services.push.push_run import MAX_ATTEMPTS
+from segments.services.push.push_run import MAX_ATTEMPTS, run_push
 from segments.services.push.push_session import acquire
 from segments.services.push.pushes import create_push, resume_lost
 from segments.services.segments import deletion
@@ -110,6 +111,26 @@ def test_a_lost_part_of_the_system_leaves_the_push_for_another_attempt(world: Pu
     world.builder.before = lambda part: None
     assert world.run(push).state == Push.State.DONE
     assert world.builder.builds == [0, 1]
+
+
+def test_tasks_that_a_long_wait_left_in_the_queue_use_up_no_attempt(world: PushWorld) -> None:
+    push, queue = world.create(), FakeQueue()
+    for _ in range(MAX_ATTEMPTS + 1):
+        world.now += 61_000
+        resume_lost(replace(world.ctx, queue=queue))
+
+    def die(_: Part) -> None:
+        raise Unavailable("The JVM died.")
+
+    world.builder.before = die
+    for _, (push_id, attempts) in queue.sent:
+        world.now += 5_000
+        with suppress(StateConflict):
+            run_push(world.ctx, str(push_id), "me", builder=world.builder, attempts=int(str(attempts)))
+    push.refresh_from_db()
+    assert (len(queue.sent), push.state, push.attempts) == (MAX_ATTEMPTS + 1, Push.State.RUNNING, 1)
+    resume_lost(replace(world.ctx, queue=queue))
+    assert queue.sent[-1][1] == [str(push.pk), "1"]
 
 
 def test_a_push_that_never_gets_through_is_taken_back_after_some_attempts(world: PushWorld) -> None:

@@ -12,7 +12,7 @@ import pytest
 from segments.dataplane.realtime.avro_messages import FramedAvroMessages
 from segments.dataplane.realtime.decode import Decoder
 from segments.dataplane.realtime.json_messages import FEW
-from segments.dataplane.realtime.raw_columns import MOST_ROWS
+from segments.dataplane.realtime.raw_columns import MOST_BYTES, MOST_ROWS
 from segments.domain.tables.table_config import parse_table_config
 from segments.errors import InvalidInput
 from segments.segmentfile.columns.complex_type import read_complex_type
@@ -127,6 +127,30 @@ def test_a_message_that_would_become_endless_rows_or_cannot_be_renamed_is_set_as
     assert [b.position for b in found.set_aside] == [0, 2]
     assert f"more than {MOST_ROWS:,} rows" in found.set_aside[0].reason
     assert "cannot be renamed" in found.set_aside[1].reason
+
+
+def test_a_message_whose_rows_would_each_repeat_a_long_text_is_set_aside() -> None:
+    schema = schema_of(a="INT", b="STRING")
+    keys = {"fieldsToUnnest": ["a"]}
+    values = json_of({"a": list(range(5_000)), "b": "x" * 500_000}, {"a": list(range(50)), "b": "x" * 500_000})
+    found = nested(schema, complex_type=keys).decode(values, now_ms=NOW)
+    assert (len(rows(found)), [b.position for b in found.set_aside]) == (50, [0])
+    assert f"more than {MOST_BYTES:,} bytes" in found.set_aside[0].reason
+
+
+@pytest.mark.parametrize("kind", ["STRING", "JSON", "INT"])
+@pytest.mark.parametrize("beside", [0, 200])
+def test_a_message_that_is_too_deep_to_become_text_is_set_aside_alone(kind: str, beside: int) -> None:
+    deep = [b'{"b":2,"a":' + open * n + b"1" + close * n + b"}" for open, close, n in (
+        (b"[", b"]", 1_010), (b'{"a":', b"}", 1_010), (b"[", b"]", 100_000))]  # fmt: skip
+    values = [*json_of({"b": 1, "a": "1"}), *deep, *json_of({"b": 3, "a": "3"}), *json_of({"b": 4, "a": "4"}) * beside]
+    for complex_type in (None, {"fieldsToUnnest": ["x"]}):
+        schema = schema_of(b="INT", a=kind)
+        decoding = decoder(schema) if complex_type is None else nested(schema, complex_type=complex_type)
+        found = decoding.decode(values, now_ms=NOW)
+        assert [r["b"] for r in rows(found)][:2] == [1, 3]
+        assert [b.position for b in found.set_aside] == [1, 2, 3]
+        assert "500 deep" in found.set_aside[0].reason
 
 
 def test_without_the_config_nested_values_are_json_as_before() -> None:

@@ -16,17 +16,22 @@ _OTHERS: Final = ("/tables", "/api/v1/pushes", "/", "/tables/kept/idealstate")
 
 @dataclass
 class Watch:
-    """Seconds of queries, those that failed, and answers by status of everything else."""
+    """Seconds of queries, those that failed, and answers by status of everything else. ``endpoints``: endpoints.json;
+    "brokers" in it: several addresses that take turns, where no port is shared.
+    """
 
     endpoints: dict[str, Any]
     took: list[float] = field(default_factory=list)
+    #: Those of more than a second: when they began (of the monotonic clock), and how long they took.
+    slow: list[tuple[float, float]] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     #: Queries that were sent once more because their connection was cut, as a load balancer does.
     repeated: int = 0
     others: Counter[int] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self._over = threading.Event()
+        self._over, self._turn = threading.Event(), 0
+        self._brokers = self.endpoints.get("brokers") or [self.endpoints["broker"]]
         work = (self._ask_queries, self._ask_others)
         self._threads = [threading.Thread(target=one, daemon=True) for one in work]
 
@@ -51,11 +56,15 @@ class Watch:
                 if found != [[10]]:
                     self.failed.append(str(found)[:300])
             self.took.append(time.monotonic() - began)
+            if self.took[-1] > 1:
+                self.slow.append((began, self.took[-1]))
             self._over.wait(0.02)
 
     def _query(self, *, again: bool) -> Any:
         headers = {"Authorization": self.endpoints["authorization"], "Connection": "close"}
-        address, body = f"{self.endpoints['broker']}/query/sql", {"sql": "select count(*) from kept"}
+        self._turn += 1
+        address = f"{self._brokers[self._turn % len(self._brokers)]}/query/sql"
+        body = {"sql": "select count(*) from kept"}
         try:
             answer = requests.post(address, json=body, timeout=20, headers=headers).json()
         except requests.ConnectionError:

@@ -5,6 +5,9 @@ machinery.
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import io
+import logging
 from typing import Any
 
 import httpx
@@ -13,9 +16,11 @@ from django.contrib.auth.models import User
 from django.test import Client
 from starlette.applications import Starlette
 
+from pinotadmin.handler import ThreadedHandler
 from segments.answer_headers import DATA_HEADERS, DATA_POLICY
 from segments.api import fast_path
 from segments.dataplane.server.http.http_endpoint import HttpEndpoint
+from segments.request_ids import current_request
 from tests.api.cluster import ApiCluster, basic
 
 ALWAYS = (
@@ -27,6 +32,7 @@ ALWAYS = (
 )
 NEVER = ("'unsafe-inline'", "'unsafe-eval'", "http:", "https:", "*")
 HTML = {"Accept": "text/html"}
+HOST = (b"host", b"localhost")
 
 
 def at_root() -> Client:
@@ -34,6 +40,44 @@ def at_root() -> Client:
     client = Client()
     client.force_login(User.objects.get(username="root"))
     return client
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("/", HTML, 200),
+        ("/console/nothing/", HTML, 404),
+        ("/no/such/path", {}, 404),
+        ("/tables?type=%00", {}, 400),
+        ("/tables", {"Host": "elsewhere.example"}, 400),
+        ("/login", HTML, 301),
+    ],
+)
+def test_every_answer_has_the_id_under_which_it_is_logged(
+    cluster: ApiCluster, path: str, headers: dict[str, str], status: int
+) -> None:
+    first, second = (at_root().get(path, headers=headers) for _ in range(2))
+    assert (first.status_code, len(first["X-Request-Id"])) == (status, 32)
+    assert first["X-Request-Id"] != second["X-Request-Id"]
+
+
+def test_what_django_logs_of_an_answer_has_its_id_too(cluster: ApiCluster) -> None:
+    lines, log = list[str](), logging.getLogger("django.request")
+
+    def note(_: logging.LogRecord) -> bool:
+        lines.append(current_request())
+        return True
+
+    scope = {"type": "http", "method": "GET", "path": "/no/such/path", "query_string": b"", "headers": [HOST]}
+    level = log.level
+    log.addFilter(note)
+    log.setLevel("WARNING")
+    try:
+        answer = contextvars.copy_context().run(ThreadedHandler()._respond, scope, io.BytesIO())
+    finally:
+        log.removeFilter(note)
+        log.setLevel(level)
+    assert (answer.status_code, lines) == (404, [answer.headers["X-Request-Id"]])
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,8 @@ def test_the_secret_is_in_no_text_of_the_settings() -> None:
         ({"sub": "1", "preferred_username": "x" * 151}, "1"),
         ({"sub": "1", "preferred_username": "a\nb"}, "1"),
         ({"sub": "1", "preferred_username": 7}, "1"),
+        ({"sub": "1", "preferred_username": "ann (token nightly)", "email": "b@c"}, "b@c"),
+        ({"sub": "1", "preferred_username": "System", "email": "anonymous"}, "1"),
     ],
 )
 def test_the_name_is_the_first_claim_that_is_one(claims: dict[str, Any], name: str) -> None:

@@ -140,6 +140,13 @@ def test_typed_formats_keep_their_types(tmp_path: Path) -> None:
     assert {n: c.data_type for n, c in found.items()} == {"i": "INT", "at": "TIMESTAMP"}
 
 
+def test_a_line_that_is_too_deep_is_none_of_a_table(tmp_path: Path) -> None:
+    deep = '{"a": ' + "[" * 1_010 + "]" * 1_010 + "}\n"
+    (tmp_path / "f.json").write_text(f'{{"a": 1}}\n{deep}{{"a": 2}}\n')
+    found = read_first_rows(ANYWHERE.stat(str(tmp_path / "f.json")), ANYWHERE)
+    assert (found.table.to_pylist(), found.bad) == ([{"a": 1}, {"a": 2}], 1)
+
+
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04\x00\x00binary", b"\n\n\n", b"{not json\n"])
 def test_what_is_no_table_is_refused_with_what_to_do(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(InvalidInput) as error:

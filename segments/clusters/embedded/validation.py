@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from segments.clusters.embedded.segments.recorded_addresses import rewrite_or_note
 from segments.domain.segments.peer_download_rules import place_findings
-from segments.domain.segments.segment_metadata import from_record
 from segments.gateways.deep_store.deepstore import encode
 from segments.names import TableName
 from segments.services.core.context import Context
 from segments.services.engine.consumption import Validated
 from segments.services.segments import deletion
 from segments.services.segments.addresses import known_webs, own_file, stored_paths
+from segments.services.segments.segments import cached_records, read_records
 from segments.services.tables.table_record import read_table_config
-from segments.store import paths
 
 
 def validate(ctx: Context, table: TableName) -> Validated:
@@ -29,15 +28,21 @@ def validate(ctx: Context, table: TableName) -> Validated:
 
 
 def missing_files(ctx: Context, table: TableName, segments: Sequence[str]) -> set[str]:
-    """Segments whose record names a file in the deep store that is not there. One listing of the table's folder."""
+    """Segments whose record names a file in the deep store that is not there. One listing of the table's folder; a
+    record is only read where the file that it named within the last hour is not in it.
+    """
     stored = {f.name for f in ctx.deep_store.files(encode(table.raw))}
-    missing, webs = set(), known_webs(ctx)
-    for segment, node in zip(
-        segments, ctx.store.get_many([paths.segment(table.typed, s) for s in segments]), strict=True
-    ):
-        record = from_record(node.record) if node and node.record else None
-        if record is None or own_file(ctx, table, record, webs) is None:
-            continue
-        if stored.isdisjoint(path.rpartition("/")[2] for path in stored_paths(ctx, table, segment, record)):
-            missing.add(segment)
-    return missing
+    known = cached_records(ctx, table)
+    doubtful = [s for s in segments if s not in known or not _is_in(stored, known[s].url)]
+    webs, records = known_webs(ctx), read_records(ctx, table, doubtful)
+    return {
+        segment
+        for segment, record in records.items()
+        if own_file(ctx, table, record, webs) is not None
+        and stored.isdisjoint(path.rpartition("/")[2] for path in stored_paths(ctx, table, segment, record))
+    }
+
+
+def _is_in(stored: Collection[str], address: str | None) -> bool:
+    """Is the file there? One without an address cannot be missed."""
+    return not address or address.rpartition("/")[2] in stored

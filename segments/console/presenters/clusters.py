@@ -52,7 +52,9 @@ class ClusterLine:
     @property
     def key(self) -> str:
         """Stands for what the banner says."""
-        return f"{self.row.state}{'-behind' if self.row.mirror_error else ''}" if self.is_trouble else ""
+        if not self.is_trouble:
+            return self.row.mirror_progress
+        return f"{self.row.state}{'-behind' if self.row.mirror_error else ''}"
 
     @property
     def page(self) -> str:
@@ -76,6 +78,11 @@ class ClusterFrame:
     def is_default(self) -> bool:
         """Is the page about the installation's own cluster?"""
         return self.current.row.name == default_cluster()
+
+    @property
+    def has_banner(self) -> bool:
+        """Is there, or may there come, something that every page of the cluster should say?"""
+        return not self.is_default or bool(self.current.row.mirror_progress)
 
 
 def cluster_frame(request: HttpRequest) -> ClusterFrame:

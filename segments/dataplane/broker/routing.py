@@ -47,6 +47,8 @@ _ATTEMPTS: Final = 50
 
 Rows = Mapping[str, Mapping[str, str]]
 
+_NO_STATES: Final[Mapping[str, str]] = {}
+
 
 @dataclass(frozen=True)
 class ServerRef:
@@ -186,18 +188,36 @@ def find_hosting(seen: Observed, servers: Mapping[str, ServerRef], before: Hosti
     live = {name: ref for name, ref in servers.items() if name in seen.live}
     if before is not None and before.ideal is seen.ideal and before.view is seen.view and before.live == live:
         return before
-    return Hosting(
-        ideal=seen.ideal,
-        view=seen.view,
-        live=live,
-        replicas={
-            s: _preferred([live[i] for i in serving(seen.view.get(s, {})) if i in live and i in row])
-            for s, row in seen.ideal.items()
-        },
-        shown=[s for s, row in seen.ideal.items() if any(state != OFFLINE for state in row.values()) or not row],
-        growing=frozenset(
-            s for s, row in seen.ideal.items() if CONSUMING in (*row.values(), *seen.view.get(s, {}).values())
-        ),
+    replicas, shown, growing = {}, [], set()
+    known: dict[tuple[int, int], _Place] = {}
+    for segment, row in seen.ideal.items():
+        states = seen.view.get(segment, _NO_STATES)
+        key = id(row), id(states)  # large records share equal rows: a million segments have a few dozen places
+        place = known.get(key)
+        if place is None:
+            place = known[key] = _place(row, states, live)
+        replicas[segment] = place.servers
+        if place.is_shown:
+            shown.append(segment)
+        if place.is_growing:
+            growing.add(segment)
+    return Hosting(seen.ideal, seen.view, live, replicas, shown, frozenset(growing))
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What a row of the ideal state and one of the external view make of a segment; see ``Hosting``."""
+
+    servers: tuple[ServerRef, ...]
+    is_shown: bool
+    is_growing: bool
+
+
+def _place(row: Mapping[str, str], states: Mapping[str, str], live: Mapping[str, ServerRef]) -> _Place:
+    return _Place(
+        _preferred([live[i] for i in serving(states) if i in live and i in row]),
+        any(state != OFFLINE for state in row.values()) or not row,
+        CONSUMING in row.values() or CONSUMING in states.values(),
     )
 
 

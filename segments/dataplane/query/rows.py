@@ -10,10 +10,12 @@ from typing import Any, Final, overload
 import pyarrow as pa
 
 from segments.dataplane.query.values import json_values
+from segments.dataplane.query_bounds import rows_within
 from segments.expressions.duckdb.compiled import Expr
 
-#: Rows up to which an answer is a plain list, and of one piece of a larger one.
+#: Rows and values up to which an answer is a plain list, and of one piece of a larger one; a piece has at least a row.
 PIECE: Final = 10_000
+_VALUES: Final = 1_000_000
 
 
 class PiecewiseRows(Sequence[list[Any]]):
@@ -43,13 +45,15 @@ class PiecewiseRows(Sequence[list[Any]]):
 
     def pieces(self) -> Iterator[list[list[Any]]]:
         """All rows, so many at a time."""
-        for start in range(0, len(self), PIECE):
-            yield rows_of(self._table.slice(start, PIECE), self._select)
+        size = rows_within(PIECE, _VALUES, len(self._select))
+        for start in range(0, len(self), size):
+            yield rows_of(self._table.slice(start, size), self._select)
 
 
 def as_rows(table: pa.Table, select: Sequence[Expr]) -> Sequence[list[Any]]:
     """The merged columns ``s0``, ``s1`` ... as rows: a list when they are few."""
-    return rows_of(table, select) if table.num_rows <= PIECE else PiecewiseRows(table, select)
+    is_small = table.num_rows <= rows_within(PIECE, _VALUES, len(select))
+    return rows_of(table, select) if is_small else PiecewiseRows(table, select)
 
 
 def rows_of(table: pa.Table, select: Sequence[Expr]) -> list[list[Any]]:

@@ -12,7 +12,7 @@ import fastavro
 
 from segments.dataplane.realtime.decoded import CONTENT_ERRORS, RawRows
 from segments.dataplane.realtime.raw_columns import parsed_rows
-from segments.datatypes.avro_schema import numbers_as_stored
+from segments.datatypes.avro_schema import check_bounded, numbers_as_stored
 from segments.domain.tables.schema import Schema
 from segments.errors import InvalidInput
 from segments.segmentfile.columns.complex_type import ComplexType
@@ -35,7 +35,8 @@ class AvroMessages:
             self._writer = parse_avro_schema(properties["schema"])
         except (*CONTENT_ERRORS, fastavro.schema.SchemaParseException) as error:
             raise InvalidInput(
-                f"The decoder's 'schema' is not an Avro schema: {error}.", remedy="Give the schema's JSON."
+                f"The decoder's 'schema' is not an Avro schema that can be read: {error}.",
+                remedy="Give the schema's JSON.",
             ) from error
 
     def read(self, values: Sequence[bytes]) -> RawRows:
@@ -92,7 +93,9 @@ class FramedAvroMessages:
 
 def parse_avro_schema(text: str) -> Any:
     """A writer's schema in which times and dates stay the numbers they are stored as; decimals are decoded."""
-    return fastavro.parse_schema(numbers_as_stored(json.loads(text), ("decimal",)))
+    schema = json.loads(text)
+    check_bounded(schema)
+    return fastavro.parse_schema(numbers_as_stored(schema, ("decimal",)))
 
 
 def _record(value: bytes, writer: Any) -> Any:

@@ -54,6 +54,8 @@ class Decoder:
         self._text_time = (
             (time, parsed) if time is not None and parsed is not None and parsed.kind == "SIMPLE_DATE_FORMAT" else None
         )
+        is_number = time is not None and time.stored_type in ("INT", "LONG")
+        self._counted_time = "" if time is None or self._text_time is not None or is_number else time.name
         self._checked_time = (config.time_column if self._plan.row_time_check else None) or ""
         self._good_times: set[Any] = set()
 
@@ -137,7 +139,9 @@ class Decoder:
         return pa.table(columns), masks
 
     def _check_times(self, columns: dict[str, Any]) -> None:
-        """A text that is not a time would stop the build of the whole segment; raises ValueError."""
+        """A text or fraction that is not a time would stop the build of the whole segment; raises ValueError."""
+        if self._counted_time:
+            columns[self._counted_time].cast(pa.int64())
         if self._text_time is None:
             return
         field, parsed = self._text_time

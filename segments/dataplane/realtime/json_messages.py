@@ -17,6 +17,7 @@ import pyarrow.json as pajson
 
 from segments.dataplane.realtime.decoded import CONTENT_ERRORS, RawRows
 from segments.dataplane.realtime.raw_columns import parsed_rows
+from segments.datatypes.jsontext import check_depth
 from segments.domain.tables.schema import FieldSpec, Schema
 from segments.segmentfile.columns.complex_type import ComplexType
 
@@ -46,7 +47,7 @@ class JsonMessages:
     def read(self, values: Sequence[bytes]) -> RawRows:
         """See :class:`segments.dataplane.realtime.decoded.MessageReader`."""
         table = self._at_once(values) if len(values) >= FEW and self._complex_type is None else None
-        return parsed_rows(values, orjson.loads, self._schema, self._complex_type) if table is None else RawRows(table)
+        return parsed_rows(values, json_value, self._schema, self._complex_type) if table is None else RawRows(table)
 
     def _at_once(self, values: Sequence[bytes]) -> Any:
         if self._skip:
@@ -99,6 +100,14 @@ class JsonMessages:
             return None
         kinds = [(f.name, _kind(row.get(f.name), f)) for f in self._schema.fields]
         return None if any(k is None for _, k in kinds) else pa.schema(kinds)
+
+
+def json_value(value: bytes) -> Any:
+    """What a message spells. ValueError for one that is not JSON, or too deep to become text again."""
+    found = orjson.loads(value)
+    if isinstance(found, dict):
+        check_depth(value, found)
+    return found
 
 
 def _loaded(value: bytes) -> Any:

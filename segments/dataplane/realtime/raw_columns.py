@@ -18,8 +18,9 @@ from segments.segmentfile.columns.complex_type import ComplexType
 
 #: What JSON calls the values that are not objects.
 _KINDS: Final[dict[type, str]] = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
-#: Rows that one message may become by unnesting.
+#: Rows that one message may become by unnesting, and bytes of all of them.
 MOST_ROWS: Final = 10_000
+MOST_BYTES: Final = 64 << 20
 #: Types that are tried first; what does not fit is taken as it is, or as text.
 _HINTS: Final[dict[str, Any]] = {
     "INT": pa.int32(), "LONG": pa.int64(), "FLOAT": pa.float32(), "DOUBLE": pa.float64(), "STRING": pa.string(),
@@ -39,7 +40,8 @@ def parsed_rows(
         try:
             row = parse(value)
             is_object = isinstance(row, dict)
-            made = [row] if complex_type is None or not is_object else list(complex_type.rows(row, MOST_ROWS))
+            is_plain = complex_type is None or not is_object
+            made = [row] if is_plain else list(complex_type.rows(row, MOST_ROWS, MOST_BYTES))
         except CONTENT_ERRORS as error:
             bad.append(bad_message(position, _why(error) if value.strip() else "The message is empty."))
             continue

@@ -13,6 +13,8 @@ _LONGEST: Final = 255
 _MOST_GROUPS: Final = 1_000
 #: Claims that may hold the name, the one for people first.
 _NAMES: Final = ("preferred_username", "email", "sub")
+#: Who acts without being a person: passes, other processes, callers without credentials.
+_OF_OTHERS: Final = frozenset(("system", "cluster", "anonymous"))
 
 
 @dataclass(frozen=True)
@@ -40,11 +42,19 @@ class ClaimedPerson:
 
 
 def claimed_person(claims: Mapping[str, Any], rules: GroupRules) -> ClaimedPerson:
-    """The person of checked claims. InvalidInput where ``sub`` is missing; Forbidden to those in no required group."""
+    """The person of checked claims. InvalidInput where ``sub`` is missing, or a name that is a person's; Forbidden to
+    those in no required group.
+    """
     subject = _text(claims, "sub", _LONGEST)
     if not subject:
         raise InvalidInput("The identity provider gives no 'sub'.", remedy="Check the client's settings there.")
-    name = next((text for claim in _NAMES if (text := _text(claims, claim, _LONGEST_NAME))), subject[:_LONGEST_NAME])
+    given = (*(_text(claims, claim, _LONGEST_NAME) for claim in _NAMES), subject[:_LONGEST_NAME])
+    name = next((text for text in given if text and not _is_of_others(text)), "")
+    if not name:
+        raise InvalidInput(
+            "The identity provider gives no name that a person can have here.",
+            remedy="Have it give 'preferred_username' or 'email'.",
+        )
     groups = _groups(claims.get(rules.claim))
     if rules.required and not groups & rules.required:
         raise Forbidden(
@@ -53,6 +63,11 @@ def claimed_person(claims: Mapping[str, Any], rules: GroupRules) -> ClaimedPerso
         )
     here = frozenset(rules.named[g] for g in groups if g in rules.named) if rules.named else groups
     return ClaimedPerson(subject, name, _text(claims, "email", 254), here, bool(groups & rules.administrators))
+
+
+def _is_of_others(name: str) -> bool:
+    """Would audit records take the person for an API token (``ann (token nightly)``), a process, or nobody?"""
+    return "(token " in name or name.lower() in _OF_OTHERS
 
 
 def parse_group_names(text: str) -> dict[str, str]:

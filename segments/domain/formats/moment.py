@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Final
 
 from segments.domain.formats.whole_number import whole_number
+
+#: In the year 9987.
+_LATEST_MS: Final = 253_000_000_000_000
+
+
+def moment_at(ms: int) -> datetime:
+    """Epoch milliseconds that others wrote, such as the time of a message: any number, so held within what a database
+    takes.
+    """
+    return datetime.fromtimestamp(min(max(ms, 0), _LATEST_MS) / 1000, UTC)
 
 
 def iso_moment(text: str) -> datetime:

@@ -8,9 +8,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
+from segments.domain.formats.plural import counted
 from segments.domain.replacement.lineage import Entry, State
+from segments.errors import InvalidInput
+
+#: Segments of one push: its plan names every one of them.
+MOST_PARTS: Final = 100_000
 
 
 @dataclass(frozen=True)
@@ -117,8 +122,15 @@ def parts_by_file(files: Sequence[InputFile]) -> list[Part]:
 
 def parts_by_rows(files: Sequence[InputFile], rows: Mapping[str, int], target: int) -> list[Part]:
     """Segments of ``target`` rows (the last may have fewer), cut through and across files in the order
-    of their paths.
+    of their paths. InvalidInput for more than ``MOST_PARTS``.
     """
+    total = sum(rows.values())
+    if total > MOST_PARTS * target:
+        raise InvalidInput(
+            f"{counted(total, 'row')} in segments of {target:,} are more than {MOST_PARTS:,} segments.",
+            remedy="Raise segmentTargetRows, or push folder by folder.",
+            field="segmentTargetRows",
+        )
     parts: list[Part] = []
     pieces: list[Piece] = []
     room = target

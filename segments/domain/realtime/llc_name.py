@@ -85,6 +85,8 @@ def _time_text(time_ms: int) -> str:
 
 def is_llc_name(text: str) -> bool:
     """Is this the name of a consuming (or committed) segment? Never raises."""
+    if not text.endswith("Z"):
+        return False  # most other names, without the cost of an error
     try:
         parse_llc_name(text)
     except InvalidInput:

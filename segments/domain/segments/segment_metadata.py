@@ -33,9 +33,10 @@ class SegmentMetadata:
     record: ZNRecord | None = None
 
     def _long(self, key: str) -> int | None:
+        text = self.fields.get(key)
         try:
-            return int(self.fields[key])
-        except (KeyError, ValueError):
+            return None if text is None else int(text)
+        except ValueError:
             return None
 
     @property

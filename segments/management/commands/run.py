@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from typing import Any, Final, NoReturn
@@ -19,6 +20,7 @@ from segments.processes.roles.together import become, run_together
 from segments.processes.roles.web_processes import run_web_processes, web_count
 from segments.services.clusters.own_tls import check_tls, own_certificate
 
+log = logging.getLogger(__name__)
 ROLES: Final = ("web", "server", "worker", "beat", "mirror", "upkeep")
 #: What has no default that fits more than one host.
 _SHARED: Final = (
@@ -65,8 +67,7 @@ class Command(BaseCommand):
             raise CommandError(f"The database of DATABASE_URL does not answer: {str(error).strip()}") from error
         finally:
             connections.close_all()
-        sys.stdout.write(f"{role} of cluster {settings.CLUSTER_NAME} starts, reached at {settings.HOST}\n")
-        sys.stdout.flush()
+        log.info("The %s of cluster %s starts, reached at %s.", role, settings.CLUSTER_NAME, settings.HOST)
         if role == "web" and options["web_processes"] > 1:
             self._run_webs(options["web_processes"], environment)
         lines = _lines(role, options)

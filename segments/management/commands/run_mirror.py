@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import signal
 import threading
+from collections.abc import Callable
 from contextlib import suppress
+from functools import cache, partial
 from typing import Any, Final
 
 from django.conf import settings
@@ -18,7 +20,6 @@ from segments.mirror.cluster_follower import ClusterFollower
 from segments.mirror.cluster_mirrors import ClusterMirrors
 from segments.mirror.ingestion.record_source import sessions_followed
 from segments.models import Cluster
-from segments.processes.heartbeat_file import show_progress
 from segments.store.records.elected import Elected, elected_here
 
 log = logging.getLogger(__name__)
@@ -40,24 +41,27 @@ class Command(BaseCommand):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopped.set())
         role = elected_here(wiring.store(), "mirror")
-        while _is_turn(role, stopped):
+        # Nothing waits for all tables to be read, which takes minutes with a million segments; pages say how far it is.
+        ready = cache(partial(mark_ready, "mirror"))
+        while is_turn(role, stopped, ready):
             _follow(cluster, role, stopped)
         with suppress(PinotAdminError):
             role.leave()
         wiring.close()
 
 
-def _is_turn(role: Elected, stopped: threading.Event) -> bool:
-    """Wait until no other mirror has the role; False when stopped before."""
+def is_turn(role: Elected, stopped: threading.Event, ready: Callable[[], None]) -> bool:
+    """Wait until no other mirror has the role; False when stopped before. ``ready`` is called when that is known."""
     is_waiting = False
     while not stopped.is_set():
         try:
-            if role.is_mine():
+            is_mine = role.is_mine()
+            ready()
+            if is_mine:
                 return True
             if not is_waiting:
                 is_waiting = True
                 log.info("The mirror of %s follows; this one takes over when it is gone.", role.holder())
-                mark_ready("mirror")
         except PinotAdminError as error:
             log.warning("Whose turn it is cannot be read: %s", error)
         stopped.wait(_AGAIN_S)
@@ -67,10 +71,7 @@ def _is_turn(role: Elected, stopped: threading.Event) -> bool:
 def _follow(cluster: Cluster, role: Elected, stopped: threading.Event) -> None:
     """Until stopped, or until another mirror has the role: this one was out of reach for longer than a session."""
     follower = ClusterFollower(
-        wiring.store(),
-        cluster,
-        on_synced=lambda: mark_ready("mirror"),
-        on_table=lambda: show_progress(settings.DATA_DIR),
+        wiring.store(), cluster, on_synced=lambda: log.info("All tables of %s are read.", cluster.name)
     )
     mirrors, done = ClusterMirrors(), threading.Event()
 

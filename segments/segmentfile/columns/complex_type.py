@@ -6,7 +6,7 @@ Works on rows as dictionaries, for files and messages alike, before transforms a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
@@ -18,6 +18,8 @@ from segments.errors import InvalidInput
 from segments.names import shown
 
 _WHERE: Final = "ingestionConfig.complexTypeConfig"
+#: Bytes of a value that is not text.
+_NUMBER: Final = 8
 _KEYS: Final = ("fieldsToUnnest", "delimiter", "collectionNotUnnestedToJson", "prefixesToRename")
 
 
@@ -45,17 +47,17 @@ class ComplexType:
         """Does it change rows without nested values?"""
         return bool(self.unnest or self.prefixes)
 
-    def rows(self, row: Mapping[str, Any], most: int | None = None) -> Iterator[dict[str, Any]]:
-        """What one row of the input becomes. Raises ValueError for more than ``most`` rows, and, while it is iterated,
-        when a renamed field meets another one.
+    def rows(self, row: Mapping[str, Any], most: int, most_bytes: int) -> Iterator[dict[str, Any]]:
+        """What one row of the input becomes. Raises ValueError for more than ``most`` rows, or ``most_bytes`` in them:
+        each repeats what stands next to the lists. And, while it is iterated, when a renamed field meets another one.
         """
-        flat = self._flat(dict(row), "")
-        found = [flat]
+        found = [self._flat(dict(row), "")]
         for name in self.unnest:
-            made = (more for one in found for more in self._unnested(one, name))
-            found = list(made if most is None else islice(made, most + 1))
-            if most is not None and len(found) > most:
+            found = list(islice((more for one in found for more in self._unnested(one, name)), most + 1))
+            if len(found) > most:
                 raise ValueError(f"unnesting it gives more than {most:,} rows")
+        if len(found) > 1:
+            _check_bytes(found, most_bytes)
         return (self._renamed(one) for one in found)
 
     def _flat(self, row: dict[str, Any], path: str) -> dict[str, Any]:
@@ -105,6 +107,20 @@ class ComplexType:
                     raise ValueError(f"field '{name}' cannot be renamed to '{renamed}'")
                 row[renamed] = value
         return row
+
+
+def _check_bytes(rows: Sequence[Mapping[str, Any]], most: int) -> None:
+    size = 0
+    for row in rows:
+        size += sum(map(_size, row.values()))
+        if size > most:
+            raise ValueError(f"unnesting it gives rows of more than {most:,} bytes")
+
+
+def _size(value: Any) -> int:
+    if isinstance(value, str | bytes):
+        return len(value)
+    return sum(map(_size, value)) if isinstance(value, list) else _NUMBER
 
 
 def read_complex_type(config: TableConfig) -> ComplexType | None:

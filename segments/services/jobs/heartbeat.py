@@ -9,6 +9,8 @@ from contextlib import contextmanager
 
 from django.db import connections
 
+from segments.traces import carried
+
 log = logging.getLogger(__name__)
 
 
@@ -18,7 +20,8 @@ def heartbeat(what: str, renew: Callable[[], bool], every_s: float) -> Iterator[
     A failure is logged and tried again.
     """
     stop = threading.Event()
-    thread = threading.Thread(target=_beat, args=(stop, what, renew, every_s), name=f"lease of {what}", daemon=True)
+    beat = carried(lambda: _beat(stop, what, renew, every_s))
+    thread = threading.Thread(target=beat, name=f"lease of {what}", daemon=True)
     thread.start()
     try:
         yield

@@ -60,9 +60,11 @@ class NoQueue:
         raise Unavailable(f"This process has no task queue for {task}.")
 
 
-def enqueue_push(ctx: Context, push_id: str) -> bool:
-    """Have a worker carry a push out; False if the queue is down: ``resume_lost`` hands it over later."""
-    return _try(ctx.queue, RUN_PUSH, push_id)
+def enqueue_push(ctx: Context, push_id: str, attempts: int | None = None) -> bool:
+    """Have a worker carry a push out; False if the queue is down: ``resume_lost`` hands it over later. ``attempts``:
+    how many there were; the task comes to nothing once there was another one.
+    """
+    return _try(ctx.queue, RUN_PUSH, push_id, *(() if attempts is None else (str(attempts),)))
 
 
 def enqueue_session(ctx: Context, typed_table: str, session_id: str) -> bool:

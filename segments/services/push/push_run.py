@@ -70,14 +70,15 @@ class CountingBuilder(Builder, Protocol):
         """Rows per file."""
 
 
-def run_push(ctx: Context, push_id: str, owner: str, *, builder: CountingBuilder) -> str:
-    """Do what is left of a push; returns one sentence. StateConflict while another runner holds it.
+def run_push(ctx: Context, push_id: str, owner: str, *, builder: CountingBuilder, attempts: int | None = None) -> str:
+    """Do what is left of a push; returns one sentence. StateConflict while another runner holds it, or when there were
+    not so many ``attempts``.
 
     Bad input and refusals take the push back and leave it FAILED with the reason; refused by the table's checks it is
     BLOCKED, with everything uploaded and hidden, until somebody decides (``push_blocked``). A lost part of the system
     leaves it RUNNING without a runner, for ``resume_lost``; after MAX_ATTEMPTS it is taken back too.
     """
-    session = acquire(ctx, push_id, owner)
+    session = acquire(ctx, push_id, owner, attempts)
     if session is None:
         return f"Push {push_id} is finished already."
     push = session.push

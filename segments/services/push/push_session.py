@@ -113,16 +113,21 @@ class Session:
         return Push.objects.filter(pk=self.push.pk, lease_owner=self.owner, state=Push.State.RUNNING)
 
 
-def acquire(ctx: Context, push_id: str, owner: str) -> Session | None:
+def acquire(ctx: Context, push_id: str, owner: str, attempts: int | None = None) -> Session | None:
     """Take the lease of a push that nobody works on; None when it is finished. StateConflict while somebody else holds
-    it.
+    it, or when there were not so many ``attempts``: a push that waits long is queued more than once, and what is left
+    of that in the queue must not use up the attempts that are made with a pause between them.
 
     A waiting time that ``Session.release`` set does not keep a caller out: it only spaces the automatic attempts.
     """
     push = find_push(ctx, push_id)
     if push.state in Push.TERMINAL:
         return None
+    if attempts is not None and push.attempts != attempts:
+        raise StateConflict(f"Push '{push_id}' was taken up since it was queued for attempt {attempts + 1}.")
     free = Push.objects.filter(pk=push.pk, state__in=(Push.State.QUEUED, Push.State.RUNNING)).filter(lapsed(ctx))
+    if attempts is not None:
+        free = free.filter(attempts=attempts)
     taken = free.update(
         state=Push.State.RUNNING,
         lease_owner=owner,

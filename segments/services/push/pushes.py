@@ -165,7 +165,7 @@ def resume_lost(ctx: Context) -> list[str]:
         )
         if not same.update(lease_owner="", lease_until=now(ctx, wait)):
             continue
-        enqueue_push(ctx, str(push.pk))
+        enqueue_push(ctx, str(push.pk), push.attempts)
         why = f"its worker was lost at {push.get_stage_display()}" if running else "no worker had taken it up"
         done.append(f"Push {push.pk} of {push.table_name} was queued again: {why}.")
     return done

@@ -5,12 +5,12 @@ table.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Final
 
 from django.db import transaction
 from django.db.models import F, QuerySet, Sum
 
+from segments.domain.formats.moment import moment_at
 from segments.domain.formats.storable_text import without_nul
 from segments.domain.set_aside import LARGEST_PAYLOAD, Message, Report, Settled, place_of, shown_reason
 from segments.errors import InvalidInput
@@ -86,7 +86,7 @@ def _row(cluster: str, table: TableName, message: Message) -> SetAsideMessage:
     return SetAsideMessage(
         cluster=cluster, table_name=table.typed, topic=_text(message.topic, 255), partition=max(0, message.partition),
         offset=_text(message.offset, 64), place=place_of(message.offset)[:64], segment=_text(message.segment, 512),
-        noticed_at=_moment(message.noticed_ms), sent_at=_moment(message.sent_ms) if message.sent_ms > 0 else None,
+        noticed_at=moment_at(message.noticed_ms), sent_at=moment_at(message.sent_ms) if message.sent_ms > 0 else None,
         # Masked before it is kept: it is searched by people who may not see what the mask hides.
         column=_text(message.column, 255), reason=_text(shown_reason(message.reason, payload), _LONGEST_REASON),
         size=max(message.size, len(payload)), payload=payload, kept_bytes=len(payload),
@@ -137,7 +137,3 @@ def _delete(kept: QuerySet[SetAsideMessage], keys: Sequence[int]) -> None:
 def _text(value: str, longest: int) -> str:
     """Without what databases cannot hold."""
     return without_nul(value).encode("utf-8", "replace").decode()[:longest]
-
-
-def _moment(at_ms: int) -> datetime:
-    return datetime.fromtimestamp(min(max(at_ms, 0), 253_000_000_000_000) / 1000, UTC)

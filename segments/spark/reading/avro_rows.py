@@ -12,13 +12,14 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 import fastavro
 import pyarrow as pa
 import zstandard
 
-from segments.datatypes.avro_schema import numbers_as_stored
+from segments.datatypes.avro_schema import check_bounded, numbers_as_stored
 from segments.domain.push.push_plan import Piece, Unit
 from segments.domain.tables.schema import Schema
 from segments.errors import InvalidInput
@@ -87,10 +88,10 @@ class AvroFile:
         with self._reading() as file:
             header = _header(file)
             for count, packed in _blocks(file, header, None):
-                found += _records(header, count, packed, self.raw_times)
+                found += islice(_records(header, count, packed, self.raw_times), most - len(found))
                 if len(found) >= most:
                     break
-        return found[:most]
+        return found
 
     def rows(self, piece: Piece, schema: Schema, notes: FileNotes | None, complex_type: ComplexType | None) -> pa.Table:
         """The schema's columns of a piece. Raises InvalidInput naming the file."""
@@ -124,12 +125,13 @@ class AvroFile:
         passed = 0
         for count, packed in _blocks(file, header, piece.stop if is_bytes else None):
             if passed + count > start:
-                rows = list(_records(header, count, packed, self.raw_times))
-                waiting += rows[max(start - passed, 0) : None if stop is None else max(stop - passed, 0)]
+                rows = _records(header, count, packed, self.raw_times)
+                for row in islice(rows, max(start - passed, 0), None if stop is None else max(stop - passed, 0)):
+                    waiting.append(row)
+                    if len(waiting) >= _ROWS:  # a block of few bytes may hold very many
+                        yield waiting
+                        waiting = []
             passed += count
-            if len(waiting) >= _ROWS:
-                yield waiting
-                waiting = []
             if stop is not None and passed >= stop:
                 break
         if waiting:
@@ -174,6 +176,7 @@ def _header(file: io.BufferedReader) -> _Header:
     if codec not in _UNPACK:
         raise _Damaged(f"its codec '{codec[:40]}' is not supported: {', '.join(_UNPACK)} are")
     schema = json.loads(meta["avro.schema"])
+    check_bounded(schema)
     sync = _exactly(file, _SYNC)
     return _Header(schema, codec, sync, file.tell())
 
@@ -184,7 +187,7 @@ def _blocks(file: io.BufferedReader, header: _Header, stop: int | None) -> Itera
         if not file.peek(1):
             return
         rows, size = _number(file), _number(file)
-        if rows < 0 or not 0 <= size <= _MOST_OF_BLOCK:
+        if not (0 <= rows <= _MOST_OF_BLOCK and 0 <= size <= _MOST_OF_BLOCK):
             raise _Damaged("a block has an impossible length")
         packed = _exactly(file, size)
         if _exactly(file, _SYNC) != header.sync:
@@ -281,5 +284,5 @@ _UNPACK: Final[dict[str, Callable[[bytes], bytes]]] = {
     "snappy": _snappy,
     "zstandard": lambda packed: zstandard.ZstdDecompressor().stream_reader(packed).read(_MOST_OF_BLOCK + 1),
     "bzip2": lambda packed: bz2.BZ2Decompressor().decompress(packed, _MOST_OF_BLOCK + 1),
-    "xz": lambda packed: lzma.LZMADecompressor().decompress(packed, _MOST_OF_BLOCK + 1),
+    "xz": lambda packed: lzma.LZMADecompressor(memlimit=_MOST_OF_BLOCK).decompress(packed, _MOST_OF_BLOCK + 1),
 }

@@ -23,6 +23,8 @@ from segments.spark.reading.text import brief
 from segments.spark.reading.unnested import Unnesting
 
 _NAMES: Final = {"parquet": "a Parquet", "orc": "an ORC"}
+#: Types within one another that are read; as many as Arrow reads of Parquet.
+_DEEPEST: Final = 100
 
 
 class _Groups(Protocol):
@@ -60,6 +62,7 @@ class _Parquet:
 class _Orc:
     def __init__(self, file: Any) -> None:
         self._file = orc.ORCFile(file)
+        _check_depth(self._file.schema)
         self.names = list(self._file.schema.names)
 
     def sizes(self) -> list[tuple[int, int]]:
@@ -157,6 +160,15 @@ class Columnar:
                 f"Input file '{self.path}' cannot be read: {brief(error)}.",
                 remedy=f"Check that it is {_NAMES[self.data_format]} file, and whole.",
             ) from error
+
+
+def _check_depth(schema: pa.Schema) -> None:
+    """Arrow reads nested columns of ORC by recursion, and thousands of levels end the process."""
+    level: list[Any] = list(schema)
+    for _ in range(_DEEPEST):
+        level = [kind.field(i) for kind in (f.type for f in level) for i in range(kind.num_fields)]
+    if level:
+        raise pa.ArrowInvalid(f"its types are nested more than {_DEEPEST} deep")
 
 
 def _checked(table: pa.Table) -> pa.Table:

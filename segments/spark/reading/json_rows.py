@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.json as pajson
 
 from segments.datatypes.convert import NUMBERS
+from segments.datatypes.jsontext import check_depth
 from segments.domain.push.push_plan import Piece, Unit
 from segments.domain.tables.schema import FieldSpec, Schema
 from segments.errors import InvalidInput
@@ -206,4 +207,10 @@ def _row(line: bytes) -> tuple[dict[str, Any], str]:
             row = json.loads(line)  # takes NaN as Jackson does, and half a surrogate pair
         except (ValueError, RecursionError) as error:
             return {}, f"no valid JSON: {error}"
-    return (row, "") if isinstance(row, dict) else ({}, "no JSON object")
+    if not isinstance(row, dict):
+        return {}, "no JSON object"
+    try:
+        check_depth(line, row)
+    except ValueError as error:
+        return {}, str(error)
+    return row, ""

@@ -72,7 +72,7 @@ def json_object(line: bytes) -> dict[str, Any] | None:
     """The object of a line of JSON; None when it holds none."""
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,10 @@ from segments.errors import InvalidInput
 from segments.segmentfile.columns.complex_type import ComplexType
 from segments.spark.reading.notes import FileNotes
 from segments.spark.reading.raw_rows import raw_rows
+
+#: Rows that one row of a file may become, and bytes of all of them.
+_MOST_ROWS: Final = 1_000_000
+_MOST_BYTES: Final = 1 << 30
 
 
 class Unnesting:
@@ -25,17 +29,19 @@ class Unnesting:
         self.mentioned: set[str] = set()
 
     def table(self, rows: Sequence[dict[str, Any]]) -> pa.Table:
-        """The schema's columns of what the rows become. Raises InvalidInput for a row that cannot be renamed."""
+        """The schema's columns of what the rows become. Raises InvalidInput for a row that cannot be renamed, or
+        becomes too many.
+        """
         found: list[dict[str, Any]] = []
         counts = np.zeros(len(rows), np.int64)
         for at, row in enumerate(rows):
             before = len(found)
             try:
-                found += self._complex_type.rows(row)
+                found += self._complex_type.rows(row, _MOST_ROWS, _MOST_BYTES)
             except ValueError as error:
                 raise InvalidInput(
                     f"Input file '{self._path}' row {self._passed + at + 1}: {error}.",
-                    remedy="Change ingestionConfig.complexTypeConfig.prefixesToRename.",
+                    remedy="Change ingestionConfig.complexTypeConfig, or the row.",
                 ) from error
             counts[at] = len(found) - before
         keys = dict.fromkeys(key for row in found for key in row)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from struct import Struct
 from typing import Any, ClassVar, Final
 
@@ -17,7 +17,7 @@ from kazoo.exceptions import EXCEPTIONS
 from kazoo.protocol.serialization import int_struct, stat_struct, write_string
 from kazoo.protocol.states import ZnodeStat
 
-from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord, with_shared_rows
 from segments.store.base import Versioned
 from segments.store.on_zookeeper.replies import versioned
 
@@ -25,6 +25,9 @@ _HEADER: Final = Struct("!i?i")
 _GET_DATA: Final = 4
 _NO_NODE: Final = -101
 _END: Final = _HEADER.pack(-1, True, -1)
+
+#: Of memory: a row of texts, its entry in a dictionary, a name in a list.
+_ROW_BYTES, _ENTRY_BYTES, _NAME_BYTES = 400, 60, 120
 
 Found = tuple[bytes, ZnodeStat] | None
 
@@ -70,38 +73,47 @@ class MultiRead:
 
 
 class DecodedRecords:
-    """Remembers large records by path and the transaction that wrote them, so that each is decoded once. Records are
-    never edited.
+    """Remembers large records by path and the transaction that wrote them, so that each is decoded once, with equal
+    rows shared. Records are never edited.
 
-    ``budget`` bounds the bytes on the wire of what is remembered; those used longest ago go first.
+    ``budget`` bounds the bytes of memory, as estimated, of what is remembered; those used longest ago go first.
     """
 
-    def __init__(self, budget: int = 16_000_000, from_bytes: int = 16_384) -> None:
+    def __init__(self, budget: int = 200_000_000, from_bytes: int = 4_096) -> None:
         self._budget, self._from_bytes = budget, from_bytes
         self._lock = threading.Lock()
-        self._known: OrderedDict[tuple[str, int, int], tuple[ZNRecord | None, int]] = OrderedDict()
+        #: {path: when it was written, the record, bytes}
+        self._known: OrderedDict[str, tuple[tuple[int, int], ZNRecord, int]] = OrderedDict()
         self._size = 0
 
     def versioned(self, path: str, data: bytes, stat: Any) -> Versioned:
         """As ``replies.versioned``."""
         if len(data) < self._from_bytes:
             return versioned(data, stat)
-        key = (path, stat.mzxid, stat.version)
+        written = stat.mzxid, stat.version
         with self._lock:
-            known = self._known.get(key)
+            known = self._known.get(path)
             if known is not None:
-                self._known.move_to_end(key)
-        if known is not None:
-            return Versioned(known[0], stat.version, stat.mtime, stat.mzxid, stat.ephemeralOwner)
+                self._known.move_to_end(path)
+        if known is not None and known[0] == written:
+            return Versioned(known[1], stat.version, stat.mtime, stat.mzxid, stat.ephemeralOwner)
         value = versioned(data, stat)
-        self._remember(key, value.record, len(data))
-        return value
+        if value.record is None:
+            return value
+        record = with_shared_rows(value.record)
+        self._remember(path, written, record, max(len(data), _memory_of(record)))
+        return replace(value, record=record)
 
-    def _remember(self, key: tuple[str, int, int], record: ZNRecord | None, size: int) -> None:
+    def _remember(self, path: str, written: tuple[int, int], record: ZNRecord, size: int) -> None:
         with self._lock:
-            for old in [k for k in self._known if k[0] == key[0]]:
-                self._size -= self._known.pop(old)[1]
-            self._known[key] = (record, size)
-            self._size += size
+            before = self._known.pop(path, None)
+            self._known[path] = written, record, size
+            self._size += size - (before[2] if before is not None else 0)
             while self._size > self._budget:
-                self._size -= self._known.popitem(last=False)[1][1]
+                self._size -= self._known.popitem(last=False)[1][2]
+
+
+def _memory_of(record: ZNRecord) -> int:
+    """Bytes, roughly; on the wire it may be a hundredth."""
+    rows = len({id(row) for row in record.maps.values()}) * _ROW_BYTES
+    return rows + len(record.maps) * _ENTRY_BYTES + sum(map(len, record.lists.values())) * _NAME_BYTES

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from segments import wiring
 from segments.models import AuditEvent, Cluster, Grant, Table
+from segments.services.core.page_addresses import default_cluster
 from tests.console.conftest import logged_in
 from tests.factories import make_entry, make_event, make_finding, make_push, make_run, make_segments, make_table
 from tests.pinot_cluster.fake_pinot import PinotCluster
@@ -253,6 +254,19 @@ def test_the_banner_asks_again_and_says_something_only_when_it_is_new(viewer: Cl
     assert "not up to date" in viewer.get(f"{PROD}/cluster/banner/?seen=down").content.decode()
     Cluster.objects.filter(name="prod").update(mirror_error="")
     assert "role=" not in viewer.get(f"{PROD}/cluster/banner/?seen=down").content.decode()
+
+
+def test_pages_of_the_own_cluster_say_how_far_a_mirror_is_that_reads_everything(
+    viewer: Client, prod: PinotCluster
+) -> None:
+    own, _ = Cluster.objects.get_or_create(name=default_cluster())
+    assert "cluster-banner" not in page(viewer, reverse("console:tables"))
+    Cluster.objects.filter(pk=own.pk).update(mirror_progress="3 of 40 tables")
+    assert "are being read: 3 of 40 tables so far" in page(viewer, reverse("console:tables"))
+    asked = f"{reverse('console:cluster_banner')}?seen=3+of+40+tables"
+    assert viewer.get(asked).status_code == 204
+    Cluster.objects.filter(pk=own.pk).update(mirror_progress="")
+    assert f"All tables of cluster {own.name} are read." in viewer.get(asked).content.decode()
 
 
 def test_what_the_version_lacks_is_reported_with_the_reason_and_cannot_be_asked_for(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import secrets
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,19 +16,17 @@ import requests
 from redis import Redis
 
 from segments.domain.jobs.workers.pools import POOLS
-from segments.processes.machine.valkey import redis_command
 from segments.store import paths
 from segments.store.on_zookeeper.client import ZooKeeperStore
 from tests.integration.running import Client, Installation
-from tests.integration.two_hosts.document import filled, lists_of
-from tests.integration.two_hosts.parts import PASSWORD, SECRETS, Host, Part
-from tests.postgresql.server import MISSING, PostgreSQL, running_postgresql
-from tests.real_parts import free_port, free_ports, start_zookeeper
+from tests.integration.two_hosts.externals import LOGIN, client_of, running_externals
+from tests.integration.two_hosts.parts import PASSWORD, Host, Part
+from tests.postgresql.server import PostgreSQL
+from tests.real_parts import free_port, free_ports
 from tests.waiting import poll, wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 OTHER = secrets.token_hex(32)
-LOGIN = base64.b64encode(f"admin:{PASSWORD}".encode()).decode()
 
 
 @dataclass
@@ -45,7 +41,7 @@ class TwoHosts:
 
     def client(self, which: int) -> Client:
         """The administrator at one of the two web processes."""
-        return Client({"controller": self.webs[which], "authorization": f"Basic {LOGIN}"})
+        return client_of(self.webs[which])
 
     def holder(self, role: str) -> str:
         """pid@host of the process that has it."""
@@ -65,33 +61,14 @@ class TwoHosts:
 
 @pytest.fixture(scope="module")
 def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoHosts]:
-    folder = tmp_path_factory.mktemp("two_hosts")
-    with running_postgresql() as database:
-        if database is None:
-            pytest.skip(MISSING)
-        zookeeper, port = start_zookeeper(folder / "zookeeper"), free_port()
-        (folder / "redis").mkdir()
-        redis = subprocess.Popen(redis_command(folder / "redis", port, "secret"), stdout=subprocess.DEVNULL)
-        shared = {
-            **SECRETS, "ZOOKEEPER_URL": zookeeper.hosts, "REDIS_URL": f"redis://:secret@127.0.0.1:{port}/0",
-            "DATABASE_URL": database.url, "DEEP_STORE_URL": f"file://{folder}/deepstore",
-        }  # fmt: skip
-        (folder / "deepstore").mkdir()
-        a, b = Host("127.0.0.1", folder, shared), Host("127.0.0.2", folder, shared)
-        store = ZooKeeperStore(zookeeper.hosts, "pinotadmin")
+    with running_externals(tmp_path_factory.mktemp("two_hosts")) as shared:
+        a, b = (Host(address, shared.folder, shared.settings) for address in ("127.0.0.1", "127.0.0.2"))
         try:
-            words = {name.removeprefix("PINOTADMIN_").removesuffix("_URL"): value for name, value in shared.items()}
-            for commands, values in zip(lists_of("Many hosts"), (words, {"ADMIN_PASSWORD": PASSWORD}), strict=False):
-                status, said = a.follow(filled(commands, values))
-                assert status == 0, said
-            yield _start(TwoHosts(a, b, ("", ""), store, database))
+            shared.set_up(a)
+            yield _start(TwoHosts(a, b, ("", ""), shared.store, shared.database))
         finally:
             for host in (a, b):
                 host.end()
-            store.close()
-            redis.kill()
-            redis.wait()
-            zookeeper.kill()
 
 
 def _start(hosts: TwoHosts) -> TwoHosts:
@@ -152,7 +129,7 @@ def test_a_part_with_a_wrong_secret_or_none_says_so_and_does_not_join(
     assert hosts.store.children(paths.LIVE_INSTANCES) == before
 
 
-def _web_pids(parent: int) -> set[int]:
+def _children(parent: int) -> set[int]:
     """The processes that this one started."""
     lists = (task / "children" for task in Path(f"/proc/{parent}/task").iterdir())
     return {int(pid) for found in lists for pid in found.read_text().split()}
@@ -160,13 +137,13 @@ def _web_pids(parent: int) -> set[int]:
 
 def test_one_of_two_web_processes_of_a_host_is_killed_and_not_missed(hosts: TwoHosts) -> None:
     (web,) = [part for part in hosts.a.parts if "-web-" in part.log.name]
-    before = _web_pids(web.process.pid)
+    before = _children(web.process.pid)
     assert (len(before), len(_brokers(hosts))) == (2, 3)
     os.kill(min(before), signal.SIGKILL)
     for _ in range(10):
         answer = requests.get(f"{hosts.webs[0]}/health/liveness", timeout=10, headers={"Connection": "close"})
         assert answer.status_code == 200
-    wait_until(lambda: len(_web_pids(web.process.pid) - {min(before)}) == 2, 60, "another one in its place")
+    wait_until(lambda: len(_children(web.process.pid) - {min(before)}) == 2, 60, "another one in its place")
     wait_until(lambda: len(_brokers(hosts)) == 3, 60, "all of them in the cluster")
 
 
@@ -253,3 +230,23 @@ def test_workers_come_up_by_the_documents_lines_too(hosts: TwoHosts) -> None:
 
     poll(lambda: states() == [True] * len(POOLS), 150, "every pool of workers")
     poll(lambda: hosts.waiting_tasks() < 5, 60, "the end of what waited")
+
+
+@pytest.mark.parametrize("role", ["worker", "upkeep"])
+def test_nothing_of_a_killed_part_outlives_it(hosts: TwoHosts, role: str) -> None:
+    """The test before this one started them; a worker has Spark's Java below it."""
+    (part,) = [p for p in hosts.b.parts if f"-{role}-" in p.log.name]
+    below = poll(lambda: _descendants(part.process.pid), 60, f"processes below the {role}")
+    part.kill()
+    poll(lambda: not [pid for pid in below if _lives(pid)], 60, f"the end of {below}")
+
+
+def _descendants(pid: int) -> set[int]:
+    return {pid for child in _children(pid) for pid in (child, *_descendants(child))}
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

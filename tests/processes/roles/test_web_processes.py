@@ -28,6 +28,15 @@ KeptProcess([sys.executable, "-c", child, sys.argv[1]], {{}}).start()
 time.sleep(600)
 """
 
+#: A worker with a long task, of several that are one part.
+_BUSY = f"""
+import os, sys
+from segments.processes.roles.together import run_together
+child = "from segments.processes.roles.parent import end_with_parent; end_with_parent(patience_s=0.5); "
+child += "import signal; signal.signal(signal.SIGTERM, lambda *_: None); {_STAYS}"
+run_together([[sys.executable, "-c", child, sys.argv[1]]], os.environ)
+"""
+
 
 def _noted(file: Path) -> list[int]:
     return [int(line) for line in file.read_text().split()] if file.exists() else []
@@ -40,9 +49,11 @@ def _lives(pid: int) -> bool:
         return False
 
 
-def test_a_process_that_is_killed_is_started_again_until_it_is_asked_to_end(tmp_path: Path) -> None:
-    file, said = tmp_path / "pids", list[str]()
-    kept = KeptProcess([sys.executable, "-c", _STAYS, str(file)], os.environ, say=said.append)
+def test_a_process_that_is_killed_is_started_again_until_it_is_asked_to_end(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "pids"
+    kept = KeptProcess([sys.executable, "-c", _STAYS, str(file)], os.environ)
     kept.start()
     try:
         poll(lambda: len(_noted(file)) == 1, 30, "the first process")
@@ -52,13 +63,14 @@ def test_a_process_that_is_killed_is_started_again_until_it_is_asked_to_end(tmp_
         kept.ask_to_end()
         kept.end()
     assert not any(_lives(pid) for pid in _noted(file))
-    assert said == ["A web process ended with status -9; it is started again in 0.5 s\n"]
+    assert caplog.messages == ["A web process ended with status -9; it is started again in 0.5 s."]
 
 
-def test_none_outlives_the_one_that_keeps_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", [_PARENT, _BUSY], ids=["that ends at once", "that has something to finish"])
+def test_none_outlives_the_one_that_keeps_them(tmp_path: Path, program: str) -> None:
     file = tmp_path / "pids"
     environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
-    parent = subprocess.Popen([sys.executable, "-c", _PARENT, str(file)], env=environment, cwd=tmp_path)
+    parent = subprocess.Popen([sys.executable, "-c", program, str(file)], env=environment, cwd=tmp_path)
     try:
         poll(lambda: len(_noted(file)) == 1, 30, "the process")
     finally:

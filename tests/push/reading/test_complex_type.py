@@ -18,6 +18,7 @@ from segments.domain.tables.table_config import parse_table_config
 from segments.errors import InvalidInput
 from segments.gateways.input_files.source import ANYWHERE
 from segments.segmentfile.columns.complex_type import ComplexType, read_complex_type
+from segments.spark.reading import unnested
 from segments.spark.reading.notes import FileNotes
 from segments.spark.reading.rows import read_rows
 
@@ -30,7 +31,7 @@ def complex_type(**keys: Any) -> ComplexType | None:
 def rows(row: dict[str, Any], **keys: Any) -> list[dict[str, Any]]:
     found = complex_type(**keys)
     assert found is not None
-    return list(found.rows(row))
+    return list(found.rows(row, 1_000, 1 << 20))
 
 
 def test_objects_become_columns_with_the_delimiter() -> None:
@@ -143,3 +144,13 @@ def test_csv_files_cannot_be_unnested(tmp_path: Path) -> None:
     assert read_rows(file, ReaderSpec("csv"), SCHEMA, complex_type=complex_type()).to_pylist() == [{"id": 1}]
     with pytest.raises(InvalidInput, match="no nested values"):
         read_rows(file, ReaderSpec("csv"), SCHEMA, complex_type=complex_type(fieldsToUnnest=["a"]))
+
+
+def test_a_row_of_a_file_that_would_become_endless_rows_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unnested, "_MOST_ROWS", 1_000)
+    (tmp_path / "f").write_text(json.dumps({"id": 1, "a": list(range(40)), "b": list(range(40))}))
+    file = Piece(ANYWHERE.stat(str(tmp_path / "f")))
+    with pytest.raises(InvalidInput, match="row 1: unnesting it gives more than 1,000 rows"):
+        read_rows(file, ReaderSpec("json"), SCHEMA, complex_type=complex_type(fieldsToUnnest=["a", "b"]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from segments.names import TableName
 from segments.services.segments.uploads import upload_tar
 from segments.services.upkeep import validation
 from segments.store import paths
+from segments.store.base import Store, Versioned
 from tests.api.cluster import ApiCluster
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
 from tests.services.segments.test_uploads import ANN, made, served
@@ -25,6 +26,7 @@ from tests.services.segments.test_uploads import ANN, made, served
 pytestmark = pytest.mark.django_db
 TABLE = TableName("t", "OFFLINE")
 NAMES = ("a", "b", "c", "d")
+RECORDS = paths.segments(TABLE.typed) + "/"
 
 
 @pytest.fixture
@@ -140,3 +142,27 @@ def test_everything_is_found_again_when_the_store_is_at_another_place(cluster: A
         assert {name: served(cluster, name) for name in NAMES} == before
         assert missing_files(cluster.ctx, TABLE, NAMES) == set()
         assert validated(cluster) == []
+
+
+def test_records_are_read_again_only_where_the_file_that_they_named_is_gone(cluster: ApiCluster) -> None:
+    assert missing_files(cluster.ctx, TABLE, NAMES) == set()
+    store = NotingReads(cluster.memory)
+    noting = replace(cluster.ctx, store=store)
+    assert missing_files(noting, TABLE, NAMES) == set()
+    assert store.records == []
+    for file in (cluster.ctx.deep_store.local_root / "t").glob("b*"):
+        file.unlink()
+    assert missing_files(noting, TABLE, NAMES) == {"b"}
+    assert store.records == ["b"]
+
+
+class NotingReads(FaultyStore):
+    """Notes the segments whose records are read."""
+
+    def __init__(self, inner: Store) -> None:
+        super().__init__(inner)
+        self.records: list[str] = []
+
+    def get_many(self, paths: Sequence[str]) -> list[Versioned | None]:
+        self.records += [path.removeprefix(RECORDS) for path in paths if path.startswith(RECORDS)]
+        return super().get_many(paths)

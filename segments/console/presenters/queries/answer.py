@@ -9,9 +9,11 @@ from typing import Any, Final
 
 from segments.console.presenters.queries.chart import chart_of
 from segments.console.presenters.queries.times import moment_text, moments, written_as
+from segments.dataplane.query_bounds import rows_within
 
-#: Rows shown on the page; the CSV holds all.
+#: Rows and cells shown on the page; the CSV holds all.
 SHOWN_ROWS: Final = 1000
+_CELLS: Final = 100_000
 #: Columns of EXPLAIN PLAN FOR, Pinot's and ours.
 _PLAN: Final = ["Operator", "Operator_Id", "Parent_Id"]
 _STATS: Final = (
@@ -78,14 +80,15 @@ def present(answer: dict[str, Any], sql: str = "") -> Result:
     from segments.dataplane.query.sql.default_limit import may_be_cut  # heavy; only who queries needs it
 
     columns, rows = table_of(answer)
-    shown, written = [list(row) for row in rows[:SHOWN_ROWS]], written_as(sql)
+    most = rows_within(SHOWN_ROWS, _CELLS, len(columns))
+    shown, written = [list(row) for row in rows[:most]], written_as(sql)
     return Result(
         columns=columns,
         rows=_cells(columns, shown, written),
         total=len(rows),
         exceptions=[e if isinstance(e, dict) else {"message": str(e)} for e in answer.get("exceptions") or []],
         stats=[(label, answer[key]) for key, label in _STATS if answer.get(key) is not None],
-        is_partial=bool(answer.get("partialResult")) or len(rows) > SHOWN_ROWS,
+        is_partial=bool(answer.get("partialResult")) or len(rows) > most,
         may_be_cut=may_be_cut(sql, len(rows)),
         plan=plan_text([c.name for c in columns], shown),
         chart=chart_of([c.name for c in columns], [c.type for c in columns], shown, written) if columns else None,

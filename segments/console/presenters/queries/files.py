@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -11,8 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from segments.console.presenters.queries.answer import Column
+from segments.dataplane.query_bounds import rows_within
 
+#: Rows and values of one piece.
 _ROWS: Final = 10_000
+_VALUES: Final = 1_000_000
 _TYPES: Final[dict[str, pa.DataType]] = {
     "INT": pa.int32(), "LONG": pa.int64(), "FLOAT": pa.float32(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_(),
 }  # fmt: skip
@@ -21,33 +24,37 @@ _ARRAY: Final = "_ARRAY"
 
 def unique_names(columns: Sequence[Column]) -> list[str]:
     """Names of which none stands twice: a join may answer ``k`` and ``k``, the second becomes ``k_2``."""
-    found: list[str] = []
+    found: dict[str, None] = {}
+    tried: dict[str, int] = {}
     for column in columns:
-        name, number = column.name, 2
+        name, number = column.name, tried.get(column.name, 1)
         while name in found:
-            name, number = f"{column.name}_{number}", number + 1
-        found.append(name)
-    return found
+            number += 1
+            name = f"{column.name}_{number}"
+        tried[column.name] = number
+        found[name] = None
+    return list(found)
 
 
-def json_pieces(columns: Sequence[Column], rows: Sequence[list[Any]]) -> Iterator[bytes]:
+def json_pieces(columns: Sequence[Column], rows: Iterable[list[Any]]) -> Iterator[bytes]:
     """A list of objects, one a row."""
     names, source, is_first = unique_names(columns), iter(rows), True
+    size = rows_within(_ROWS, _VALUES, len(columns))
     yield b"["
-    while chunk := list(islice(source, _ROWS)):
+    while chunk := list(islice(source, size)):
         lines = (json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) for row in chunk)
         yield (("\n" if is_first else ",\n") + ",\n".join(lines)).encode()
         is_first = False
     yield b"\n]\n"
 
 
-def parquet_pieces(columns: Sequence[Column], rows: Sequence[list[Any]]) -> Iterator[bytes]:
+def parquet_pieces(columns: Sequence[Column], rows: Iterable[list[Any]]) -> Iterator[bytes]:
     """One row group per piece. Types follow Pinot's; what Pinot answers as text stays text."""
     schema = pa.schema([(n, _type(c.type)) for n, c in zip(unique_names(columns), columns, strict=True)])
-    sink, source = _Pieces(), iter(rows)
+    sink, source, size = _Pieces(), iter(rows), rows_within(_ROWS, _VALUES, len(columns))
     file: Any = sink  # what ParquetWriter uses of one
     with pq.ParquetWriter(file, schema) as writer:
-        while chunk := list(islice(source, _ROWS)):
+        while chunk := list(islice(source, size)):
             values = [
                 [_value(v, c.type) for v in given] for c, given in zip(columns, zip(*chunk, strict=True), strict=True)
             ]

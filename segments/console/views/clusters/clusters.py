@@ -55,13 +55,13 @@ def overview(request: HttpRequest) -> HttpResponse:
 @page
 @require_safe
 def banner(request: HttpRequest) -> HttpResponse:
-    """The fragment that says on every page of a Pinot that it is down; 204 while there is nothing new to say
-    (``seen``).
+    """The fragment that says on every page of a Pinot that it is down, and of any cluster how far the mirror is that
+    reads it for the first time; 204 while there is nothing new to say (``seen``).
     """
-    frame = cluster_frame(request)
-    if asked(request, "seen")["seen"] == frame.current.key:
+    frame, seen = cluster_frame(request), asked(request, "seen")["seen"]
+    if seen == frame.current.key:
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
-    return render(request, "console/partials/cluster_banner.html", {"clusters": frame, "is_back": True})
+    return render(request, "console/partials/cluster_banner.html", {"clusters": frame, "is_back": True, "seen": seen})
 
 
 @page

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
 
@@ -20,12 +21,13 @@ from segments.console.presenters.queries.side import query_words, table_names
 from segments.console.presenters.queries.side_by_side import marked
 from segments.console.presenters.queries.snapshot_choice import SnapshotChoice, snapshot_choice, unread_choice
 from segments.console.views.queries.kept import kept_context
-from segments.dataplane.stopping import stoppable
+from segments.dataplane.stopping import Stop, stoppable
 from segments.domain.replacement.snapshots import CURRENT
 from segments.errors import InvalidInput, NotFound, PinotAdminError
 from segments.models import KeptQuery
 from segments.services.access.api_tokens import person_name
 from segments.services.access.query_rights import require_query_rights
+from segments.services.core.context import Context
 from segments.services.core.page_addresses import default_cluster
 from segments.services.queries.kept import note_run, shared_query
 from segments.services.queries.options import CLIENT_ID, option_of
@@ -110,8 +112,16 @@ def valid(form: QueryForm) -> dict[str, Any]:
 
 
 def run(request: HttpRequest, data: Mapping[str, Any]) -> dict[str, Any]:
+    """As ``answering``, for an answer of which no more than a page is kept."""
+    with answering(request, data) as (answer, _):
+        return answer
+
+
+@contextmanager
+def answering(request: HttpRequest, data: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], Stop]]:
     """The broker's answer to the text ``data["sql"]`` of a ``valid`` form, for who may read every table of it, as of
-    ``data["snapshot"]`` or else the snapshot that the text names. Raises PinotAdminError.
+    ``data["snapshot"]`` or else the snapshot that the text names, and what is set once somebody cancels it. Inside, it
+    takes its person's turn and is among the running ones. Raises PinotAdminError.
     """
     from segments.dataplane.query.sql.explaining import explaining  # heavy; only who queries needs it
 
@@ -124,12 +134,17 @@ def run(request: HttpRequest, data: Mapping[str, Any]) -> dict[str, Any]:
     with (
         wiring.query_slots().slot(person_name(request.user)),
         running_queries().running(request.user, ctx.cluster, sql, client_id) as running,
-        stoppable(running.stop),
     ):
-        named = snapshot_named(sql, {})
-        name = data["snapshot"] or named
-        if name and (name != CURRENT or named):
-            return query_as_of(ctx, sql, {}, name)
-        answer: dict[str, Any] = wiring.query(cluster).query(sql)
-    has_queried(request.user)
+        with stoppable(running.stop):
+            answer = _asked(ctx, sql, data["snapshot"])
+        has_queried(request.user)
+        yield answer, running.stop
+
+
+def _asked(ctx: Context, sql: str, snapshot: str) -> dict[str, Any]:
+    named = snapshot_named(sql, {})
+    name = snapshot or named
+    if name and (name != CURRENT or named):
+        return query_as_of(ctx, sql, {}, name)
+    answer: dict[str, Any] = wiring.query(ctx.cluster).query(sql)
     return answer

@@ -94,12 +94,15 @@ def is_plain(name: str) -> bool:
 def plain_names(given: Sequence[str]) -> list[str]:
     """One plain name for each, all of them different; plain ones stay, unless they are there twice."""
     taken: set[str] = set()
+    copies: dict[str, int] = {}
     found = []
     for number, name in enumerate(given, 1):
         wanted = _plain(name) or f"column_{number}"
-        unique, copy = wanted, 2
+        unique, copy = wanted, copies.get(wanted.lower(), 1)
         while unique.lower() in taken:
-            unique, copy = f"{wanted}_{copy}", copy + 1
+            copy += 1
+            unique = f"{wanted}_{copy}"
+        copies[wanted.lower()] = copy
         taken.add(unique.lower())
         found.append(unique)
     return found

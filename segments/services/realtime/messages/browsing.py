@@ -7,11 +7,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final, Literal
 
 from segments.dataplane.realtime.decoded import CONTENT_ERRORS
 from segments.datatypes.jsontext import json_of
+from segments.domain.formats.moment import moment_at
 from segments.domain.realtime.realtime_table import check_realtime
 from segments.domain.realtime.streams.stream_offset import Offset
 from segments.domain.set_aside.shown import shown_payload, shown_reason
@@ -170,7 +171,7 @@ def _shown(message: Message, reader: Callable[[bytes], Any]) -> ShownMessage:
     shown = shown_payload(payload)
     text = shown.text
     is_cut = text is not None and len(text) > LONGEST
-    stored = datetime.fromtimestamp(message.stored_ms / 1000, UTC) if message.stored_ms > 0 else None
+    stored = moment_at(message.stored_ms) if message.stored_ms > 0 else None
     return ShownMessage(
         message.offset.text, stored, len(value), text[:LONGEST] if text is not None else None, is_cut,
         shown.is_masked and text is not None, fault,

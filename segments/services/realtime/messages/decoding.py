@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import orjson
-
 from segments.dataplane.realtime.avro_messages import AvroMessages, FramedAvroMessages
 from segments.dataplane.realtime.csv_messages import CsvMessages
+from segments.dataplane.realtime.json_messages import json_value
 from segments.domain.access.outgoing import Kind, Rules
 from segments.domain.realtime.streams.stream_config import StreamConfig
 from segments.domain.tables.schema import parse_schema
@@ -23,7 +22,7 @@ def message_reader(ctx: Context, config: StreamConfig) -> Callable[[bytes], Any]
     decoder, empty = config.decoder, parse_schema({"schemaName": "sample"})
     match decoder.kind:
         case "json":
-            return orjson.loads
+            return json_value
         case "avro":
             return AvroMessages(empty, decoder.properties).row
         case "csv":

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from django.db.models import Max
 
+from segments.domain.formats.moment import moment_at
 from segments.domain.realtime import backlog
 from segments.domain.realtime.backlog import Progress
 from segments.domain.realtime.llc_name import parse_llc_name
@@ -132,16 +133,12 @@ def _add_unread(sample: LagSample, found: Examined | None) -> None:
         sample.messages = unread.messages
     sample.end, sample.keeps, sample.lost = found.end[:_LONGEST_OFFSET], found.keeps[:200], unread.lost
     if unread.since_ms is not None:
-        sample.unread_since = datetime.fromtimestamp(unread.since_ms / 1000, UTC)
+        sample.unread_since = moment_at(unread.since_ms)
     if unread.expires_ms is not None:
-        sample.expires_at = datetime.fromtimestamp(min(unread.expires_ms, _LATEST_MS) / 1000, UTC)
+        sample.expires_at = moment_at(unread.expires_ms)
     if sample.behind_ms is None and unread.messages is not None:
         age_ms = None if unread.since_ms is None else max(0, int(sample.at.timestamp() * 1000) - unread.since_ms)
         sample.behind_ms = 0 if unread.messages == 0 else age_ms
-
-
-#: Year 9999: a retention may be as long as a 64-bit number.
-_LATEST_MS: Final = 253_370_764_800_000
 
 
 def _add_rate(sample: LagSample, place: tuple[int | None, int | None] | None, seen: _Seen) -> None:

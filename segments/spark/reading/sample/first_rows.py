@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 import pyarrow as pa
 
-from segments.datatypes.jsontext import json_of
+from segments.datatypes.jsontext import check_depth, json_of
 from segments.domain.formats.plural import counted
 from segments.domain.push.push_plan import InputFile, Piece
 from segments.domain.push.reader_spec import ReaderSpec
@@ -96,6 +96,8 @@ def _json(file: InputFile, source: InputSource, given: ReaderSpec | None) -> Fir
             break
         try:
             row = orjson.loads(line)
+            if isinstance(row, dict):
+                check_depth(line, row)
         except ValueError:
             row = None
         if isinstance(row, dict):

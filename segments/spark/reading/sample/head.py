@@ -27,10 +27,13 @@ def whole_records(data: bytes, quote: str | None) -> bytes:
     """The text up to the last line end that stands outside of quotes; "" where there is none."""
     mark = (quote or "").encode()
     end = data.rfind(b"\n")
+    quotes = data.count(mark, 0, end) if mark and end >= 0 else 0
     while end >= 0:
-        if not mark or data.count(mark, 0, end) % 2 == 0:
+        if quotes % 2 == 0:
             return data[: end + 1]
-        end = data.rfind(b"\n", 0, data.rfind(mark, 0, end) if data.rfind(mark, 0, end) >= 0 else 0)
+        before = data.rfind(b"\n", 0, data.rfind(mark, 0, end))
+        quotes -= data.count(mark, max(before, 0), end)  # what was counted once is not counted again
+        end = before
     return b""
 
 

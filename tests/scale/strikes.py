@@ -1,0 +1,72 @@
+"""Chooses by chance what dies next, one after the other, while the rest of the installation works."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from contextlib import suppress
+from typing import Any, Final
+
+from tests.scale.world import AWAY_S, World, stays_so
+
+#: Processes of the installation, and how often each is in one round: what answers and keeps data matters most.
+_PROCESSES: Final = {
+    "web": 2, "web-2": 2, "server": 4, "worker": 2, "mirror": 1, "beat": 1, "repairs": 1, "passes": 1, "validation": 1,
+}  # fmt: skip
+_WITHOUT_PEOPLE: Final = ("server", "worker", "mirror", "beat", "repairs", "passes", "validation")
+_OTHERS: Final = ("database", "ZooKeeper's leader", "S3 frozen")
+
+
+class Strikes:
+    """``done`` is what was struck so far, in order, and ``at`` when (of the monotonic clock)."""
+
+    def __init__(self, world: World, seed: int) -> None:
+        self.world, self.random = world, random.Random(seed)
+        self.done, self.at = list[str](), list[float]()
+        self._round: list[str] = []
+
+    def strike(self) -> None:
+        """One fault, once everything is healthy after the one before; sometimes a process dies while something else is
+        away.
+        """
+        self.world.installation.wait_healthy(150)
+        found = self.world.installation.endpoints
+        stays_so(self.random.uniform(0.5, 4))
+        name = self._next()
+        if name in _PROCESSES:
+            self._kill(name, found)
+            return
+        seconds = self.random.uniform(1, AWAY_S)
+        work = {
+            "database": lambda: self.world.without_database(seconds), "ZooKeeper's leader": self.world.without_leader,
+            "S3 frozen": lambda: self.world.frozen_store(seconds),
+        }[name]  # fmt: skip
+        self._note(name)
+        away = threading.Thread(target=work, name=name)
+        away.start()
+        if self.random.random() < 0.5:
+            # A web process that starts without the database knows nobody, and answers 503.
+            self._kill(self.random.choice(_WITHOUT_PEOPLE if name == "database" else list(_PROCESSES)), found)
+        away.join()
+
+    def _next(self) -> str:
+        """Everything has its turn in each round, in an order by chance."""
+        if not self._round:
+            self._round = [*_PROCESSES, *_OTHERS] + [n for n, count in _PROCESSES.items() for _ in range(count - 1)]
+            self.random.shuffle(self._round)
+        return self._round.pop()
+
+    def last_before(self, moment: float) -> str:
+        """What was struck last before that moment, and how long before."""
+        found = [(name, at) for name, at in zip(self.done, self.at, strict=True) if at <= moment]
+        return f"{moment - found[-1][1]:.1f} s after {found[-1][0]}" if found else "before all"
+
+    def _note(self, name: str) -> None:
+        self.done.append(name)
+        self.at.append(time.monotonic())
+
+    def _kill(self, name: str, found: dict[str, Any]) -> None:
+        self._note(name)
+        with suppress(ProcessLookupError):  # it ended by itself
+            self.world.kill(name, found)
