@@ -40,8 +40,8 @@ def parsed_rows(
         try:
             row = parse(value)
             is_object = isinstance(row, dict)
-            is_plain = complex_type is None or not is_object
-            made = [row] if is_plain else list(complex_type.rows(row, MOST_ROWS, MOST_BYTES))
+            unnests = complex_type if is_object else None
+            made = [row] if unnests is None else list(unnests.rows(row, MOST_ROWS, MOST_BYTES))
         except CONTENT_ERRORS as error:
             bad.append(bad_message(position, _why(error) if value.strip() else "The message is empty."))
             continue
