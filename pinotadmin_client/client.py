@@ -57,7 +57,14 @@ class Client:
             if bool(token) == bool(user):
                 raise ValueError("Give either a token, or a user and a password.")
             credentials = of_token(url, token) if token else of_user(url, user, password)
-        transport = Transport(url, credentials.authorization, timeout_s=timeout_s, cluster=cluster, http=http)
+        transport = Transport(
+            url,
+            credentials.authorization,
+            timeout_s=timeout_s,
+            cluster=cluster,
+            http=http,
+            authorities=credentials.authorities,
+        )
         self._transport = transport
         self.tables = tables.Tables(transport)
         self.schemas = schemas.Schemas(transport)

@@ -1,7 +1,7 @@
 """Where an installation is and who asks: given, from the environment, or from a file.
 
 The file is JSON with ``url`` and ``token``, or the ``endpoints.json`` that a running installation writes. Only its
-owner may read it.
+owner may read it. It, or PINOTADMIN_TLS_CA, may name the authorities that sign the installation's certificate.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +20,7 @@ from pinotadmin_client.errors import ClientError
 URL: Final = "PINOTADMIN_URL"
 TOKEN: Final = "PINOTADMIN_TOKEN"  # noqa: S105  # a name
 FILE: Final = "PINOTADMIN_CREDENTIALS"
+CA: Final = "PINOTADMIN_TLS_CA"
 
 
 class NoCredentials(ClientError):
@@ -28,10 +29,13 @@ class NoCredentials(ClientError):
 
 @dataclass(frozen=True)
 class Credentials:
-    """``authorization`` is the value of the header; it stays out of repr and errors."""
+    """``authorization`` is the value of the header; it stays out of repr and errors. ``authorities``: a PEM file with
+    those that may sign the installation's certificate, besides the usual ones.
+    """
 
     url: str
     authorization: str = field(repr=False)
+    authorities: str = ""
 
 
 def of_token(url: str, token: str) -> Credentials:
@@ -58,13 +62,14 @@ def find(
     address = url or environment.get(URL, "") or (found.url if found else "")
     if not address:
         raise NoCredentials(f"No installation is named: give --url, {URL} or a file with --credentials or {FILE}.")
+    authorities = environment.get(CA, "") or (found.authorities if found else "")
     if token:
-        return of_token(address, token)
+        return replace(of_token(address, token), authorities=authorities)
     if found is None:
         raise NoCredentials(f"No token: give --token-file, {TOKEN} or a file with --credentials or {FILE}.")
     if address.rstrip("/") != found.url.rstrip("/"):
         raise NoCredentials(f"The credentials of {path} are for {found.url}; they are not sent to {address}.")
-    return found
+    return replace(found, authorities=authorities)
 
 
 class _File(msgspec.Struct):
@@ -72,6 +77,7 @@ class _File(msgspec.Struct):
     token: str = ""
     controller: str = ""
     authorization: str = ""
+    authorities: str = ""
 
 
 def _read(path: Path) -> Credentials:
@@ -81,9 +87,9 @@ def _read(path: Path) -> Credentials:
     except (OSError, msgspec.MsgspecError) as error:
         raise NoCredentials(f"'{path}' is not a file of credentials: {type(error).__name__}.") from None
     if body.url and body.token:
-        return of_token(body.url, body.token)
+        return replace(of_token(body.url, body.token), authorities=body.authorities)
     if body.controller and body.authorization:
-        return Credentials(body.controller, body.authorization)
+        return Credentials(body.controller, body.authorization, body.authorities)
     raise NoCredentials(f"'{path}' lacks url and token, or controller and authorization.")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, TypeVar
@@ -18,10 +19,19 @@ _PIECE: Final = 1 << 20
 
 
 class Transport:
-    """One connection pool to one installation. ``authorization`` is a header's value; it is never shown."""
+    """One connection pool to one installation. ``authorization`` is a header's value; it is never shown.
+    ``authorities``: as of ``Credentials``.
+    """
 
     def __init__(
-        self, url: str, authorization: str, *, timeout_s: float, cluster: str = "", http: httpx.Client | None = None
+        self,
+        url: str,
+        authorization: str,
+        *,
+        timeout_s: float,
+        cluster: str = "",
+        http: httpx.Client | None = None,
+        authorities: str = "",
     ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
@@ -31,7 +41,7 @@ class Transport:
         self._authorization = authorization
         self._timeout_s = timeout_s
         # No redirects: credentials go to the address that was given, and to no other.
-        self._http = http or httpx.Client(follow_redirects=False)
+        self._http = http or httpx.Client(follow_redirects=False, verify=_checked_by(authorities))
 
     def __repr__(self) -> str:
         return f"Transport({self.url!r})"
@@ -100,6 +110,18 @@ class Transport:
             raise TimedOut(f"{self.url} did not answer {method} within {self._timeout_s:g} s.") from error
         except httpx.HTTPError as error:
             raise NoAnswer(f"{self.url} was not reached: {error}") from error
+
+
+def _checked_by(authorities: str) -> ssl.SSLContext | bool:
+    """A proxy before the installation may have a certificate of the usual ones."""
+    if not authorities:
+        return True
+    made = ssl.create_default_context()
+    try:
+        made.load_verify_locations(authorities)
+    except OSError as error:
+        raise ValueError(f"{authorities} cannot be read as certificates of authorities: {error}.") from error
+    return made
 
 
 def _read(response: httpx.Response, answer: type[T]) -> T:

@@ -157,3 +157,10 @@ def shown(name: str) -> str:
 def instance_name(kind: Literal["Server", "Broker", "Controller", "Minion"], host: str, port: int) -> str:
     """``Server_127.0.0.1_8098``: Pinot's instance ids."""
     return f"{kind}_{host}_{port}"
+
+
+def http_address(host: str, port: int, *, tls: bool = False) -> str:
+    """``http://127.0.0.1:9000`` or, over TLS, ``https://[::1]:9000``: the address of a part, without a slash at the
+    end.
+    """
+    return f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"

@@ -38,12 +38,12 @@ from segments.gateways.streams import StreamAccess, check_stream, open_stream
 from segments.gateways.worker_status import WorkerStatus
 from segments.gateways.worker_status import shared as shared_board
 from segments.models import Cluster
-from segments.names import instance_name
+from segments.names import http_address, instance_name
 from segments.services.access.query_slots import QuerySlots
 from segments.services.alerts import webhooks as webhook_services
 from segments.services.alerts.delivery import Outgoing
 from segments.services.alerts.sources import Watched
-from segments.services.clusters import installation
+from segments.services.clusters import installation, own_tls
 from segments.services.clusters.installation import Installation
 from segments.services.clusters.own_deep_store import own_deep_store, store_access
 from segments.services.core.context import Context, Limits
@@ -126,7 +126,7 @@ def queue() -> TaskQueue:
 
 def servers() -> HttpServers:
     """HTTP to the embedded servers."""
-    return _once("servers", lambda: HttpServers(settings.CLUSTER_SECRET))
+    return _once("servers", lambda: HttpServers(settings.CLUSTER_SECRET, trust=own_tls.own_trust()))
 
 
 def cluster_names() -> list[str]:
@@ -265,8 +265,7 @@ def input_rules() -> InputRules:
 
 def own_url() -> str:
     """Where the other processes of the cluster reach the web process."""
-    host = f"[{settings.HOST}]" if ":" in settings.HOST else settings.HOST
-    return f"http://{host}:{settings.PORT}"
+    return http_address(settings.HOST, settings.PORT, tls=bool(settings.TLS_CERTIFICATE))
 
 
 def call_verifier() -> CallVerifier:
@@ -336,10 +335,11 @@ def outgoing_alerts() -> Outgoing:
 def start_broker() -> None:
     """Start this process's broker; called once when the web process comes up."""
     check_secrets()
+    own_tls.check_tls(settings.HOST)
 
     def build() -> Broker:
         name = instance_name("Broker", settings.HOST, settings.PORT)
-        started = Broker(store(), name, servers(), clock_ms)
+        started = Broker(store(), name, servers(), clock_ms, tls=bool(settings.TLS_CERTIFICATE))
         started.start()
         return started
 

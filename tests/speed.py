@@ -26,6 +26,8 @@ LONG_FILES = (
     "tests/integration/test_consistent_reads.py",
     "tests/integration/test_life.py",
     "tests/integration/two_hosts/test_two_hosts.py",
+    "tests/integration/two_hosts/test_one_host.py",
+    "tests/integration/tls/test_everything_over_tls.py",
     "tests/integration/upgrade/test_rolling_upgrade.py",
     "tests/integration/test_postgresql.py",
     "tests/integration/proxy/test_behind_nginx.py",

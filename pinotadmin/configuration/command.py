@@ -34,7 +34,9 @@ def _parser() -> argparse.ArgumentParser:
     show = commands.add_parser("show", help="every value, where it comes from and what it is for")
     show.add_argument("--set", action="store_true", help="only what the environment or the file sets")
     check = commands.add_parser("check", help="what is wrong; exit status 1 if anything is")
-    check.add_argument("--connect", action="store_true", help="try ZooKeeper, Redis, the database and the deep store")
+    check.add_argument(
+        "--connect", action="store_true", help="try those of ZooKeeper, Redis, database and deep store that are set"
+    )
     for command in (show, check):
         command.add_argument("--json", action="store_true", help="print JSON")
     return parser

@@ -12,15 +12,31 @@ from redis import Redis
 from segments import wiring
 from segments.services.clusters.own_deep_store import own_deep_store
 from segments.store.on_zookeeper.client import ZooKeeperStore
+from segments.store.records.instances import instance_configs, live_instances
 
 _SECONDS: Final = 5.0
 
 
-def _zookeeper() -> None:
-    store = ZooKeeperStore(
+def _opened() -> ZooKeeperStore:
+    return ZooKeeperStore(
         settings.ZOOKEEPER_URL, settings.CLUSTER_NAME, connect_timeout=_SECONDS, login=wiring.zookeeper_login()
     )
-    store.close()
+
+
+def _zookeeper() -> None:
+    _opened().close()
+
+
+def without_tls() -> list[str]:
+    """Where parts are to speak TLS: those that run and do not. Unavailable without ZooKeeper."""
+    if not settings.TLS_CERTIFICATE:
+        return []
+    store = _opened()
+    try:
+        live, configs = live_instances(store), instance_configs(store)
+    finally:
+        store.close()
+    return [name for name in sorted(live) if name in configs and not configs[name].has_tls]
 
 
 def _redis() -> None:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import django
 
 from pinotadmin.configuration.given import FILE, Given
+from segments.domain.formats.plural import counted
+from segments.errors import InvalidInput, PinotAdminError
+from segments.gateways.tls.certificate import CERTIFICATE, KEY, Certificate
+from segments.gateways.tls.trust import CA, Trust
 from segments.secret_texts import mask_text
+
+_DAY_S: Final = 86_400
+#: A certificate that ends within these days is worth a word.
+_SOON_DAYS: Final = 30
 
 
 @dataclass(frozen=True)
@@ -24,8 +34,9 @@ class Finding:
 def findings(values: Given, *, connect: bool) -> list[Finding]:
     """Everything that is wrong, errors first; ``connect``: also parts that do not answer."""
     found = [*_wrong_values(values), *_unknown(values), *_open_file(values), *_together(values)]
+    found += _certificates({s.name: s.text for s in values.settings.values()})
     if connect:
-        found += _unreachable_parts()
+        found += _unreachable_parts(values)
     return sorted(found, key=lambda f: not f.is_error)
 
 
@@ -61,14 +72,48 @@ def _together(values: Given) -> Iterator[Finding]:
         yield Finding("PINOTADMIN_DEBUG shows settings and code to everybody who causes an error.", is_error=False)
 
 
-def _unreachable_parts() -> Iterator[Finding]:
-    django.setup()
-    from pinotadmin.configuration.part_connections import PARTS  # needs the models
+def _certificates(texts: Mapping[str, str]) -> Iterator[Finding]:
+    """TLS between parts, as this host's web and server processes would show and check it."""
+    file, key, trust = texts[CERTIFICATE], texts[KEY], Trust(texts[CA])
+    if key and not file:
+        yield Finding(f"{KEY} is set and {CERTIFICATE} is not: this host's web and server processes speak no TLS.")
+    try:
+        _ = trust.context
+        lasts_s = Certificate(file, key).check(texts["PINOTADMIN_HOST"], trust) if file else None
+    except InvalidInput as error:
+        yield Finding(str(error))
+        return
+    if lasts_s is None:
+        return
+    if lasts_s < _SOON_DAYS * _DAY_S:
+        days = counted(int(lasts_s // _DAY_S), "day")
+        yield Finding(f"The certificate in {file} ({CERTIFICATE}) ends in {days}: replace the file.", is_error=False)
+    if stat.S_IMODE(Path(key or file).stat().st_mode) & 0o007:
+        yield Finding(f"Others can read {key or file}, which holds a key. Run chmod 600 {key or file}.", is_error=False)
+    if texts["PINOTADMIN_SECURE_COOKIES"].lower() not in ("true", "1"):
+        yield Finding(
+            f"{CERTIFICATE} is set: set PINOTADMIN_SECURE_COOKIES=true, so that browsers send their session over "
+            "HTTPS only.",
+            is_error=False,
+        )
 
-    for name, connect in PARTS.items():
-        problem = _problem_of(connect)
+
+def _unreachable_parts(values: Given) -> Iterator[Finding]:
+    """Of the parts that are set: `up` starts the others."""
+    django.setup()
+    from pinotadmin.configuration import part_connections  # needs the models
+
+    for name, connect in part_connections.PARTS.items():
+        problem = _problem_of(connect) if values.settings[name].source != "default" else ""
         if problem:
             yield Finding(f"{name} cannot be used: {problem}")
+    if values.settings["ZOOKEEPER_URL"].source == "default":
+        return
+    with suppress(PinotAdminError):  # a ZooKeeper that does not answer is a finding already
+        for instance in part_connections.without_tls():
+            yield Finding(
+                f"{CERTIFICATE} is set, and {instance} runs without one: others call it without TLS.", is_error=False
+            )
 
 
 def _problem_of(connect: Callable[[], None]) -> str:

@@ -60,6 +60,13 @@ def as_path_prefix(text: str) -> str:
     return prefix
 
 
+def as_file(text: str) -> str:
+    """The path of a file from the root on, or nothing: processes do not all begin in the same folder."""
+    if text and not text.startswith("/"):
+        raise WrongText(f"a path that begins with /, not {text[:60]!r}")
+    return text
+
+
 def as_bytes(text: str) -> int:
     """``512M``, ``20G``, or plain bytes; in bytes."""
     short = text.strip().upper().removesuffix("B").removesuffix("I")

@@ -4,6 +4,7 @@ process with a clear message.
 
 from pinotadmin.settings.addresses import *
 from pinotadmin.settings.alerts import *
+from pinotadmin.settings.between_parts import *
 from pinotadmin.settings.framework import *
 from pinotadmin.settings.installation import *
 from pinotadmin.settings.limits import *

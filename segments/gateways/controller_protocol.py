@@ -20,6 +20,7 @@ from segments import traces
 from segments.domain.access.cluster_signature import ANSWER_HEADER
 from segments.errors import PinotAdminError
 from segments.gateways.signed_calls import CallSigner, check_answer
+from segments.gateways.tls.trust import Trust
 from segments.gateways.web_addresses import WebAddresses, as_addresses
 
 log = logging.getLogger(__name__)
@@ -127,17 +128,28 @@ class Controller(Protocol):
 
 class HttpController:
     """``Controller`` over HTTP. With several addresses the next one is asked when one does not answer: any web process
-    will do (rule `any-process-answers`).
+    will do (rule `any-process-answers`). ``trust``: whom we believe that speaks TLS.
     """
 
     def __init__(
-        self, urls: Sequence[str] | WebAddresses, signer: CallSigner, *, call_s: float = 10.0, upload_s: float = 300.0
+        self,
+        urls: Sequence[str] | WebAddresses,
+        signer: CallSigner,
+        *,
+        call_s: float = 10.0,
+        upload_s: float = 300.0,
+        trust: Trust | None = None,
     ) -> None:
-        self._webs = as_addresses(urls)
+        self._webs, self._trust = as_addresses(urls), trust or Trust()
         self._signer, self._call_s, self._upload_s = signer, call_s, upload_s
         # What is signed is the body as it is sent: not compressed.
         headers = {"Accept-Encoding": "identity"}
-        self._client = httpx.Client(headers=headers, timeout=httpx.Timeout(call_s, connect=3.0), trust_env=False)
+        self._client = httpx.Client(
+            headers=headers,
+            timeout=httpx.Timeout(call_s, connect=3.0),
+            trust_env=False,
+            verify=self._trust.context,
+        )
 
     def close(self) -> None:
         """Close idle connections."""
@@ -198,9 +210,9 @@ class HttpController:
                 return self._ask_signed(method, url, params, files)
             except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError) as error:
                 if is_second:  # the first may have met a connection that was closed while idle
-                    log.warning("%s could not be asked: %s", url, error)
+                    log.warning("%s could not be asked: %s", url, self._trust.why(error))
             except (httpx.HTTPError, OSError, PinotAdminError) as error:
-                log.warning("%s could not be asked: %s", url, error)
+                log.warning("%s could not be asked: %s", url, self._trust.why(error))
                 break
         return Answer(NOT_SENT)
 

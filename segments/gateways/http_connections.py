@@ -20,6 +20,8 @@ MOST_BYTES: Final = 256 << 10
 #: Connections of one address, and of all, that wait for a head: new ones, and those between two requests.
 OF_ADDRESS: Final = 512
 IN_ALL: Final = 4096
+#: Seconds for the other side to agree to the end of a connection over TLS: one that sleeps would not for half a minute.
+_LAST_WORD_S: Final = 0.2
 _TOO_LARGE: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: application/json\r\nconnection: "
     b"close\r\ncontent-length: %d\r\n\r\n%s"
@@ -131,6 +133,22 @@ class BoundedHttp(HttpToolsProtocol):
         """Close it."""
         if not self.transport.is_closing():
             self.transport.close()
+            self._leave()
+
+    def shutdown(self) -> None:
+        """The server ends: an idle connection is closed, another one after its answer."""
+        super().shutdown()
+        self._leave()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """It was idle for too long."""
+        super().timeout_keep_alive_handler()
+        self._leave()
+
+    def _leave(self) -> None:
+        """Of a connection on which nothing is to be sent any more."""
+        if self.scheme == "https" and self.transport.is_closing():
+            self.loop.call_later(_LAST_WORD_S, self.transport.abort)
 
     def _of_server(self) -> Waiting:
         """The connections of this listening server."""

@@ -13,6 +13,7 @@ from segments.domain.access.cluster_signature import ANSWER_HEADER
 from segments.errors import NotFound, PinotAdminError, Rejected, StateConflict, Unavailable
 from segments.gateways.controller_protocol import body_digest
 from segments.gateways.signed_calls import CallSigner, check_answer
+from segments.gateways.tls.trust import Trust
 from segments.gateways.web_addresses import WebAddresses, as_addresses
 
 #: Statuses by which an upload is refused for good.
@@ -35,13 +36,27 @@ class ReingestedUploads(Protocol):
 
 
 class HttpReingestedUploads:
-    """``ReingestedUploads`` over HTTP; with several addresses the next one is asked when one does not answer."""
+    """``ReingestedUploads`` over HTTP; with several addresses the next one is asked when one does not answer.
+    ``trust``: whom we believe that speaks TLS.
+    """
 
-    def __init__(self, urls: Sequence[str] | WebAddresses, signer: CallSigner, *, timeout_s: float = 120.0) -> None:
-        self._webs = as_addresses(urls)
+    def __init__(
+        self,
+        urls: Sequence[str] | WebAddresses,
+        signer: CallSigner,
+        *,
+        timeout_s: float = 120.0,
+        trust: Trust | None = None,
+    ) -> None:
+        self._webs, self._trust = as_addresses(urls), trust or Trust()
         self._signer = signer
         headers = {"Accept-Encoding": "identity"}
-        self._client = httpx.Client(headers=headers, timeout=httpx.Timeout(timeout_s, connect=3.0), trust_env=False)
+        self._client = httpx.Client(
+            headers=headers,
+            timeout=httpx.Timeout(timeout_s, connect=3.0),
+            trust_env=False,
+            verify=self._trust.context,
+        )
 
     def close(self) -> None:
         """End idle connections."""
@@ -59,7 +74,7 @@ class HttpReingestedUploads:
                 raise
             except (httpx.HTTPError, OSError, PinotAdminError) as error:
                 self._webs.failed(url)
-                problem = Unavailable(f"{url} does not answer: {error}.")
+                problem = Unavailable(f"{url} does not answer: {self._trust.why(error)}.")
         raise problem
 
     def _post(self, url: str, raw_table: str, segment: str, location: str, metadata: Path) -> None:

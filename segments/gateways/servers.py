@@ -11,6 +11,7 @@ import http.client
 import json
 import select
 import socket
+import ssl
 import threading
 import time
 from collections import defaultdict
@@ -29,10 +30,18 @@ from segments.errors import NotAuthenticated, NotFound, PinotAdminError, Rejecte
 from segments.gateways.answer_budget import AnswerBudget
 from segments.gateways.server_exchange import receive, send
 from segments.gateways.signed_calls import CallSigner, SentCall, check_answer
+from segments.gateways.tls.trust import Trust
 from segments.request_ids import HEADER, current_request
 
 #: Faults of one connection; the server may be fine.
-_BROKEN: Final = (http.client.RemoteDisconnected, http.client.BadStatusLine, ConnectionError, BrokenPipeError)
+_BROKEN: Final = (
+    http.client.RemoteDisconnected,
+    http.client.BadStatusLine,
+    ConnectionError,
+    BrokenPipeError,
+    ssl.SSLEOFError,
+    ssl.SSLZeroReturnError,
+)
 _CONTENT_TYPE: Final = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
 _ANSWER: Final = ANSWER_HEADER.lower()
 
@@ -125,11 +134,13 @@ class HttpServers:
     signature, but for queries, which another replica may answer.
 
     ``connect_s``: seconds for a connection and for a liveness question; ``silence_s``: seconds of silence before that
-    question.
+    question. ``trust``: whom we believe that speaks TLS.
     """
 
-    def __init__(self, secret: str, *, connect_s: float = 2.0, silence_s: float = 1.0) -> None:
-        self._signer = CallSigner(secret)
+    def __init__(
+        self, secret: str, *, connect_s: float = 2.0, silence_s: float = 1.0, trust: Trust | None = None
+    ) -> None:
+        self._signer, self._trust = CallSigner(secret), trust or Trust()
         self._connect_s, self._silence_s = connect_s, silence_s
         self._lock = threading.Lock()
         self._idle: dict[str, list[http.client.HTTPConnection]] = defaultdict(list)
@@ -257,7 +268,7 @@ class HttpServers:
                 continue
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
-                raise _dead(f"Server {url} does not answer: {error}.") from error
+                raise _dead(f"Server {url} does not answer: {self._trust.why(error)}.") from error
             if status == http.client.UNAUTHORIZED and not signature:
                 raise _not_authenticated(url, content)
             check_answer(asked.call, f"Server {url}", signature, status, content)
@@ -308,8 +319,10 @@ class HttpServers:
 
     def _connect(self, url: str, timeout_s: float) -> http.client.HTTPConnection:
         parts = urlsplit(url)
-        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        return kind(parts.hostname or "", parts.port, timeout=timeout_s)
+        if parts.scheme == "https":
+            context = self._trust.context
+            return http.client.HTTPSConnection(parts.hostname or "", parts.port, timeout=timeout_s, context=context)
+        return http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=timeout_s)
 
 
 def _is_readable(sock: socket.socket, timeout_s: float) -> bool:

@@ -12,6 +12,7 @@ import httpx
 from segments.domain.access.cluster_signature import ANSWER_HEADER
 from segments.errors import InvalidInput, PinotAdminError, Unavailable
 from segments.gateways.signed_calls import CallSigner, check_answer
+from segments.gateways.tls.trust import Trust
 from segments.gateways.web_addresses import WebAddresses, as_addresses
 
 #: Statuses by which a report is refused for good: sending it again would not help.
@@ -31,13 +32,27 @@ class Reports(Protocol):
 
 
 class HttpReports:
-    """``Reports`` over HTTP; with several addresses the next one is asked when one does not answer."""
+    """``Reports`` over HTTP; with several addresses the next one is asked when one does not answer. ``trust``: whom we
+    believe that speaks TLS.
+    """
 
-    def __init__(self, urls: Sequence[str] | WebAddresses, signer: CallSigner, *, timeout_s: float = 10.0) -> None:
-        self._webs = as_addresses(urls)
+    def __init__(
+        self,
+        urls: Sequence[str] | WebAddresses,
+        signer: CallSigner,
+        *,
+        timeout_s: float = 10.0,
+        trust: Trust | None = None,
+    ) -> None:
+        self._webs, self._trust = as_addresses(urls), trust or Trust()
         self._signer = signer
         headers = {"Accept-Encoding": "identity", "Content-Type": "application/json"}
-        self._client = httpx.Client(headers=headers, timeout=httpx.Timeout(timeout_s, connect=3.0), trust_env=False)
+        self._client = httpx.Client(
+            headers=headers,
+            timeout=httpx.Timeout(timeout_s, connect=3.0),
+            trust_env=False,
+            verify=self._trust.context,
+        )
 
     def close(self) -> None:
         """End idle connections."""
@@ -53,9 +68,8 @@ class HttpReports:
                 raise
             except (httpx.HTTPError, PinotAdminError) as error:
                 self._webs.failed(url)
-                problem = (
-                    error if isinstance(error, PinotAdminError) else Unavailable(f"{url} does not answer: {error}.")
-                )
+                silent = Unavailable(f"{url} does not answer: {self._trust.why(error)}.")
+                problem = error if isinstance(error, PinotAdminError) else silent
             else:
                 self._webs.answered(url)
                 return

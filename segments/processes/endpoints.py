@@ -31,6 +31,8 @@ class Endpoints:
     servers: tuple[ServerEndpoint, ...]
     #: ``digest:USER:PASSWORD``; empty: its znodes are open.
     zookeeper_auth: str = ""
+    #: The file by which the certificates of the others are checked; empty: the system's.
+    authorities: str = ""
 
     def document(self, pids: dict[str, int]) -> dict[str, Any]:
         """The file's content; ``pids`` maps child names to process ids."""
@@ -45,6 +47,7 @@ class Endpoints:
             "redis": self.redis,
             "deep_store": self.deep_store,
             "authorization": self.authorization,
+            "authorities": self.authorities,
             "servers": servers,
             "pids": {name: pid for name, pid in pids.items() if name not in names},
         }

@@ -10,8 +10,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 from segments.domain.jobs.workers.pools import POOLS, PUSHES, Pool
+from segments.gateways.tls.certificate import Certificate
+from segments.gateways.tls.trust import Trust
 from segments.metrics.metric_kinds import SHARED_FOLDER
-from segments.names import instance_name
+from segments.names import http_address, instance_name
 from segments.processes.child import ChildSpec, Timing
 from segments.processes.child_run import Command
 from segments.processes.endpoints import Endpoints, ServerEndpoint
@@ -40,7 +42,8 @@ _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S10
 @dataclass(frozen=True)
 class Options:
     """The options of ``up``. ``storage``: settings of ``processes.storage``, checked. ``trusted_proxies``: whose word
-    on who asks is taken; ``silence_s``: without a sign of life, until a process is started again.
+    on who asks is taken; ``silence_s``: without a sign of life, until a process is started again; ``certificate``: with
+    one servers and web processes speak TLS, and are asked over it by whoever has ``trust``.
     """
 
     data_dir: Path
@@ -51,9 +54,16 @@ class Options:
     trusted_proxies: Sequence[str] = ()
     silence_s: float = Timing.silence
     zookeeper_heap_bytes: int = HEAP_BYTES
+    certificate: Certificate | None = None
+    trust: Trust = field(default_factory=Trust)
     #: A backup to restore before anything else runs, and the servers in it, which those of ours become.
     restore: Path | None = None
     restored_servers: tuple[str, ...] = ()
+
+    @property
+    def reached_host(self) -> str:
+        """By which parts on this machine reach one another."""
+        return _WILDCARDS.get(self.host, self.host)
 
 
 @dataclass(frozen=True)
@@ -87,7 +97,8 @@ class Planner:
         self._given = {name: environ[name] for name in EXTERNAL if environ.get(name)} | {**options.storage}
         self._zookeeper_auth = environ.get("ZOOKEEPER_AUTH", "")
         self._cluster = environ.get("PINOTADMIN_CLUSTER") or "pinotadmin"
-        self._host = _WILDCARDS.get(options.host, options.host)
+        self._host = options.reached_host
+        self._probed = options.trust if options.certificate is not None else None
         self._timing = Timing(silence=options.silence_s)
         self._environment = self._shared_environment()
 
@@ -189,8 +200,8 @@ class Planner:
         return self._manage(
             name,
             *("run_server", "--name", name, "--port", str(ports.port), "--admin-port", str(ports.admin)),
-            probe=http_probe(self._host, ports.admin, "/health"),
-            alive=http_probe(self._host, ports.admin, "/health/liveness", any_status=True),
+            probe=http_probe(self._host, ports.admin, "/health", trust=self._probed),
+            alive=http_probe(self._host, ports.admin, "/health/liveness", any_status=True, trust=self._probed),
             after=("zookeeper", "restore"),
             aliases=(self._instance(index),),
         )
@@ -202,13 +213,14 @@ class Planner:
         return [self._web(name, port) for name, port in zip(names, self._ports.own_web, strict=True)]
 
     def _web(self, name: str, port: int) -> ChildSpec:
+        options = self._options
         return self._child(
             name,
-            *web_command(self._options.host, port, self._options.trusted_proxies, self._shared),
+            *web_command(options.host, port, options.trusted_proxies, self._shared, options.certificate),
             environment={**self._counting(), "PINOTADMIN_PORT": str(port)},
             descriptors=() if self._shared is None else (self._shared,),
-            probe=http_probe(self._host, port, "/health/readiness"),
-            alive=http_probe(self._host, port, "/health/liveness", any_status=True),
+            probe=http_probe(self._host, port, "/health/readiness", trust=self._probed),
+            alive=http_probe(self._host, port, "/health/liveness", any_status=True, trust=self._probed),
             after=(*_PARTS, "redis"),
         )
 
@@ -243,13 +255,13 @@ class Planner:
         return instance_name("Server", self._host, self._ports.servers[index].port)
 
     def _endpoints(self) -> Endpoints:
-        host = f"[{self._host}]" if ":" in self._host else self._host
+        host, tls = self._host, self._options.certificate is not None
         servers = tuple(
-            ServerEndpoint(f"server-{index + 1}", self._instance(index), f"http://{host}:{ports.admin}")
+            ServerEndpoint(f"server-{index + 1}", self._instance(index), http_address(host, ports.admin, tls=tls))
             for index, ports in enumerate(self._ports.servers)
         )
         return Endpoints(
-            web=f"http://{host}:{self._ports.web}",
+            web=http_address(host, self._ports.web, tls=tls),
             zookeeper=self._environment["ZOOKEEPER_URL"],
             zookeeper_auth=self._environment.get("ZOOKEEPER_AUTH", self._zookeeper_auth),
             redis=self._environment["REDIS_URL"],
@@ -257,4 +269,5 @@ class Planner:
             deep_store=mask_address(self._environment["DEEP_STORE_URL"]),
             authorization=self._credentials.authorization,
             servers=servers,
+            authorities=self._options.trust.authorities,
         )

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from segments.errors import PinotAdminError
+from segments.gateways.rate_limited_log import RateLimitedLog
+from segments.gateways.tls.trust import Trust
 
 log = logging.getLogger(__name__)
+_seldom = RateLimitedLog(log)
 
 Probe = Callable[[], Awaitable[bool]]
 #: Seconds for one question and its answer.
 PROBE_TIMEOUT_S = 5.0
 
 
-async def _ask(host: str, port: int, question: bytes, limit: int = 65_536) -> bytes:
-    """Send ``question``, read until the peer closes or ``limit`` bytes; empty when it does not answer."""
+async def _ask(host: str, port: int, question: bytes, trust: Trust | None = None, limit: int = 65_536) -> bytes:
+    """Send ``question`` (over TLS with a ``trust``), read until the peer closes or ``limit`` bytes;
+    empty when it does not answer.
+    """
     try:
         async with asyncio.timeout(PROBE_TIMEOUT_S):
-            reader, writer = await asyncio.open_connection(host, port)
+            reader, writer = await asyncio.open_connection(host, port, ssl=trust.context if trust else None)
             try:
                 writer.write(question)
                 await writer.drain()
@@ -31,7 +37,9 @@ async def _ask(host: str, port: int, question: bytes, limit: int = 65_536) -> by
                 return answer
             finally:
                 writer.close()
-    except (OSError, TimeoutError):
+    except (OSError, TimeoutError) as error:
+        if trust is not None and isinstance(error, ssl.SSLError):
+            _seldom.warning(f"{host}:{port}", "%s:%s is not asked: %s", host, port, trust.why(error))
         return b""
 
 
@@ -76,12 +84,14 @@ def redis_probe(port: int, password: str, host: str = "127.0.0.1") -> Probe:
     return probe
 
 
-def http_probe(host: str, port: int, path: str, *, any_status: bool = False) -> Probe:
-    """Ready when GET ``path`` answers 200; with ``any_status`` when it answers in HTTP at all."""
+def http_probe(host: str, port: int, path: str, *, any_status: bool = False, trust: Trust | None = None) -> Probe:
+    """Ready when GET ``path`` answers 200; with ``any_status`` when it answers in HTTP at all. ``trust``: over TLS,
+    from one that is believed.
+    """
     question = f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\nAccept: */*\r\nConnection: close\r\n\r\n".encode("ascii")
 
     async def probe() -> bool:
-        status_line = (await _ask(host, port, question)).partition(b"\r\n")[0].split()
+        status_line = (await _ask(host, port, question, trust)).partition(b"\r\n")[0].split()
         return len(status_line) >= 2 and (any_status or status_line[1] == b"200")
 
     return probe

@@ -47,6 +47,21 @@ def test_a_cluster_is_set_up_once_and_a_second_run_changes_nothing(store: Store)
     )
 
 
+def test_the_record_says_whether_an_instance_speaks_tls_for_as_long_as_it_does(store: Store):
+    assert [_urls(store, **changes) for changes in ({}, {"adminHttpsPort": "8097"}, {"TLS_PORT": "8443"})] == [
+        ("http://127.0.0.1:8097", "http://127.0.0.1:8098", False),
+        ("https://127.0.0.1:8097", "http://127.0.0.1:8098", True),
+        ("https://127.0.0.1:8097", "https://127.0.0.1:8443", True),
+    ]
+    assert _urls(store, adminHttpsPort=None, TLS_PORT=None) == ("http://127.0.0.1:8097", "http://127.0.0.1:8098", False)
+
+
+def _urls(store: Store, **changes: str | None) -> tuple[str, str, bool]:
+    join(store, **changes).leave()
+    config = instances.instance_configs(store)[SERVER]
+    return config.admin_url, config.web_url, config.has_tls
+
+
 def test_an_instance_joins_with_config_folders_and_a_live_node_of_its_session(store: Store):
     join(store)
     live = instances.live_instances(store)[SERVER]

@@ -71,6 +71,29 @@ def test_a_file_that_still_waits_for_its_name_is_the_one_that_the_record_names(
     assert target.read_bytes() == b"the version before"
 
 
+class Remote(DeepStore):
+    """A store that is no folder, and that this server does not reach at its address."""
+
+    local_root = None
+
+    def fetch(self, path: str, target: Path) -> int:
+        """Nothing."""
+        raise AssertionError(f"{path} was asked of a store that is not reached")
+
+
+def test_a_server_that_does_not_reach_the_deep_store_asks_web_processes_or_another_address(
+    tmp_path: Path, store: DeepStore
+) -> None:
+    put(store, store.segment_path("t", "s"), b"the file")
+    remote, target = Remote(store.url), tmp_path / "got"
+    files = ClusterFiles(WebProcesses(MemoryStore(), [CONTROLLER]), CallSigner("secret"))
+    address = f"store:///segments/{store.segment_path('t', 's')}"
+    with pytest.raises(Unavailable, match=f"{CONTROLLER}/segments/t/s.*could not be read"):
+        Downloader(remote, files).fetch(address, "t_OFFLINE", "s", 7, target)
+    Downloader(remote, files, reached=store).fetch(address, "t_OFFLINE", "s", 7, target)
+    assert target.read_bytes() == b"the file"
+
+
 def test_what_the_local_deep_store_lacks_is_asked_of_the_controller(tmp_path: Path, store: DeepStore) -> None:
     with pytest.raises(Unavailable, match="could not be read"):
         downloader(store).fetch(URL, "t_OFFLINE", "s", 7, tmp_path / "got")

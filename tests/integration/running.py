@@ -41,25 +41,10 @@ class Installation:
 
     def start(self, seconds: float = 90) -> Installation:
         """Start and wait until all is healthy."""
-        environment = {
-            k: v
-            for k, v in os.environ.items()
-            if not k.startswith(("PINOTADMIN_", "ZOOKEEPER_", "REDIS_", "DATABASE_", "DEEP_STORE_"))
-        }
-        environment.update(self.settings)
-        command = [
-            sys.executable,
-            str(ROOT / "manage.py"),
-            "up",
-            "--data-dir",
-            str(self.folder),
-            "--port",
-            self.port,
-            *self.options,
-        ]
+        environment = self.environment(self.settings)
         with self.log.open("ab") as out:
             self.process = subprocess.Popen(
-                command, cwd=ROOT, env=environment, stdout=out, stderr=out, stdin=subprocess.DEVNULL
+                self.command(), cwd=ROOT, env=environment, stdout=out, stderr=out, stdin=subprocess.DEVNULL
             )
         try:
             self.wait_healthy(seconds)
@@ -68,6 +53,16 @@ class Installation:
             raise
         self.port = self.endpoints["controller"].rsplit(":", 1)[1]
         return self
+
+    def environment(self, settings: Mapping[str, str]) -> dict[str, str]:
+        """Of a process with these settings, and none of ours."""
+        ours = ("PINOTADMIN_", "ZOOKEEPER_", "REDIS_", "DATABASE_", "DEEP_STORE_")
+        return {**{k: v for k, v in os.environ.items() if not k.startswith(ours)}, **settings}
+
+    def command(self) -> list[str]:
+        """What is run."""
+        given = ("--data-dir", str(self.folder), "--port", self.port, *self.options)
+        return [sys.executable, str(ROOT / "manage.py"), "up", *given]
 
     def wait_healthy(self, seconds: float = 90) -> None:
         """Wait for endpoints.json; shows the log when ``up`` ended instead."""
@@ -157,6 +152,8 @@ class Client:
         self.base = endpoints["controller"]
         self.http = requests.Session()
         self.http.headers["Authorization"] = endpoints["authorization"]
+        # What the machine names in its environment would come before it.
+        self.http.trust_env, self.http.verify = False, endpoints.get("authorities") or True
 
     def call(self, method: str, path: str, status: int = 200, **options: Any) -> requests.Response:
         """One request; the status must be the expected one."""

@@ -19,9 +19,13 @@ pytestmark = pytest.mark.integration
 
 
 class Table:
-    """A realtime table of one partition and two replicas on the installation's own Redis."""
+    """A realtime table of one partition and two replicas on the installation's own Redis; ``peers``: the scheme by
+    which servers give each other its segments; None: they do not.
+    """
 
-    def __init__(self, installation: Installation, client: Client, name: str, rows: int) -> None:
+    def __init__(
+        self, installation: Installation, client: Client, name: str, rows: int, *, peers: str | None = "http"
+    ) -> None:
         self.client, self.name, self.sent = client, name, 0
         self.redis = redis.Redis.from_url(installation.endpoints["redis"])
         fields = [{"name": "id", "dataType": "STRING"}, {"name": "n", "dataType": "LONG"}]
@@ -37,9 +41,10 @@ class Table:
             "stream.redis.consumer.prop.auto.offset.reset": "smallest",
             "realtime.segment.flush.threshold.segment.rows": str(rows),
         }
+        given = {"peerSegmentDownloadScheme": peers} if peers else {}
         client.call("POST", "/tables", json={
             "tableName": name, "tableType": "REALTIME", "tenants": {}, "tableIndexConfig": {}, "metadata": {},
-            "segmentsConfig": {"timeColumnName": "ts", "replication": "2", "peerSegmentDownloadScheme": "http"},
+            "segmentsConfig": {"timeColumnName": "ts", "replication": "2", **given},
             "ingestionConfig": {"streamIngestionConfig": {"streamConfigMaps": [stream]}},
         })  # fmt: skip
 

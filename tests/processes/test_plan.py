@@ -16,6 +16,7 @@ from pinotadmin.configuration.given import Given
 from pinotadmin.configuration.setting_texts import as_networks
 from segments.domain.jobs.workers.pools import POOLS
 from segments.errors import InvalidInput
+from segments.gateways.tls.certificate import Certificate
 from segments.processes.machine.credentials import Credentials, load_credentials
 from segments.processes.machine.java import Java
 from segments.processes.machine.ports import Ports, ServerPorts
@@ -36,9 +37,13 @@ def make_plan(
     host: str = "127.0.0.1",
     proxies: Sequence[str] = (),
     silence_s: float = 15.0,
+    certificate: Certificate | None = None,
 ) -> Plan:
     """The plan of a cluster with two servers."""
-    options = Options(folder, host, (folder / "extra",), demo=demo, trusted_proxies=proxies, silence_s=silence_s)
+    options = Options(
+        folder, host, (folder / "extra",), demo=demo, trusted_proxies=proxies, silence_s=silence_s,
+        certificate=certificate,
+    )  # fmt: skip
     return Planner(options, PORTS, CREDENTIALS, Java(Path("/java"), 17), environ or {}).plan()
 
 
@@ -62,6 +67,15 @@ def test_all_parts_are_there_and_know_what_they_need(tmp_path: Path) -> None:
     assert specs["server-2"].aliases == ("Server_127.0.0.1_8096",)
     assert specs["worker"].command.environment["JAVA_HOME"] == "/java"
     assert "JAVA_HOME" not in specs["passes"].command.environment
+
+
+def test_with_a_certificate_web_and_servers_are_reached_over_tls(tmp_path: Path) -> None:
+    plan = make_plan(tmp_path, certificate=Certificate("/etc/tls.pem", "/etc/tls.key"))
+    assert (plan.endpoints.web, plan.endpoints.servers[0].admin) == ("https://127.0.0.1:9000", "https://127.0.0.1:8097")
+    (web,) = [" ".join(spec.command.arguments) for spec in plan.specs if spec.name == "web"]
+    assert "web_port alone pinotadmin.asgi:application --ssl-certfile /etc/tls.pem --ssl-keyfile /etc/tls.key " in web
+    (plain,) = [spec.command.arguments for spec in make_plan(tmp_path).specs if spec.name == "web"]
+    assert plain[1:3] == ("-m", "uvicorn")
 
 
 def test_the_control_plane_counts_into_one_folder_and_each_server_for_itself(tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ def validate(ctx: Context, table: TableName) -> Validated:
     """
     sentences = deletion.drain(ctx, table)
     rewritten, elsewhere = rewrite_or_note(ctx, table)
-    places = place_findings(read_table_config(ctx, table), has_deep_store=ctx.deep_store.exists)
+    config, have_tls = read_table_config(ctx, table), ctx.controller_url.startswith("https:")
+    places = place_findings(config, has_deep_store=ctx.deep_store.exists, have_tls=have_tls)
     return Validated([*sentences, *rewritten], [*places, *elsewhere])
 
 

@@ -69,12 +69,14 @@ class _Failed(Exception):
 
 
 class Broker:
-    """``broker_id`` is ``Broker_<host>_<port>``; ``clock`` gives epoch milliseconds. The store is shared with the
-    process's services.
+    """``broker_id`` is ``Broker_<host>_<port>``; ``clock`` gives epoch milliseconds; ``tls``: that port speaks TLS. The
+    store is shared with the process's services.
     """
 
-    def __init__(self, store: Store, broker_id: str, servers: Servers, clock: Callable[[], int]) -> None:
-        self._store, self._clock = store, clock
+    def __init__(
+        self, store: Store, broker_id: str, servers: Servers, clock: Callable[[], int], *, tls: bool = False
+    ) -> None:
+        self._store, self._clock, self._tls = store, clock, tls
         self.broker_id = broker_id
         self._acks = Acknowledgements(store, broker_id)
         self._tables = ServedTables(store, broker_id)
@@ -97,7 +99,8 @@ class Broker:
         self._follower.watch()
         self._store.on_session(self._on_session)
         note_broker(self._store, self.broker_id)
-        self._membership = join(self._store, self.broker_id, host, int(port), TAGS)
+        tls_port = port if self._tls else None
+        self._membership = join(self._store, self.broker_id, host, int(port), TAGS, TLS_PORT=tls_port)
         self._acks.start()
         self._tables.start()
         self._follower.start()

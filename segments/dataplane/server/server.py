@@ -53,7 +53,9 @@ from segments.gateways.reingested_uploads import HttpReingestedUploads, Reingest
 from segments.gateways.set_aside_reports import HttpReports, Reports
 from segments.gateways.signed_calls import CallSigner, CallVerifier
 from segments.gateways.streams import StreamAccess, open_stream
-from segments.names import instance_name
+from segments.gateways.tls.certificate import Certificate
+from segments.gateways.tls.trust import Trust
+from segments.names import http_address, instance_name
 from segments.store import paths
 from segments.store.base import Store
 from segments.store.records.instances import Membership, join
@@ -68,11 +70,13 @@ class ServerSettings:
     """How a server is set up. ``port`` only names the instance; ``admin_port`` (0: a free one) is where it listens.
 
     Sizes in bytes, times in seconds. ``people`` knows the users; None: only processes of the cluster are served.
-    ``controller_url``: web processes besides the registered ones, by commas. ``segment_store_url``: where this server
-    uploads what it commits (``segment.store.root.dir``), the deep store as it reaches it; empty: it has no place.
+    ``controller_url``: web processes besides the registered ones, by commas. ``segment_store_url``: the
+    deep store as this server reaches it (``segment.store.root.dir``); empty: it does not, and web processes hand files
+    on, both ways.
     ``peer_scheme``: for tables that do not name one. ``elsewhere``: addresses outside of the cluster that segments are
     fetched from.
-    ``has_open_metrics``: /metrics answers without credentials, too.
+    ``has_open_metrics``: /metrics answers without credentials, too. ``certificate``: with one it speaks TLS; ``trust``:
+    whom it believes that does.
     """
 
     host: str
@@ -95,10 +99,12 @@ class ServerSettings:
     elsewhere: FetchRules = field(default_factory=FetchRules)
     consuming: ConsumingSettings = field(default_factory=ConsumingSettings)
     has_open_metrics: bool = False
+    certificate: Certificate | None = None
+    trust: Trust = field(default_factory=Trust)
 
 
-def _upload_root(deep_store: DeepStore, settings: ServerSettings) -> DeepStore | None:
-    """Where this server uploads what it commits; None: it has no place."""
+def _reached(deep_store: DeepStore, settings: ServerSettings) -> DeepStore | None:
+    """The deep store where this server reaches it, for uploads and downloads; None: it does not."""
     if not (deep_store.exists and settings.segment_store_url):
         return None
     return DeepStore(settings.segment_store_url, settings.deep_store_timeout_s, deep_store.access)
@@ -111,6 +117,9 @@ class Server:
     ``controller``, ``opener`` (of streams), ``reports`` (of messages set aside) and ``reingested`` (where segments that
     were read again are registered) stand in for HTTP and real streams.
     """
+
+    _membership: Membership | None = None
+    _is_stopped = False
 
     def __init__(
         self,
@@ -129,11 +138,11 @@ class Server:
         cache = ColumnCache(settings.cache_bytes)
         self._folders = folders = SegmentFolders(settings.data_dir)
         webs = WebProcesses(store, settings.controller_url.split(","))
-        signer = CallSigner(settings.secret)
-        loader = self._loader(deep_store, cache, ClusterFiles(webs, signer))
+        signer, trust = CallSigner(settings.secret), settings.trust
+        loader = self._loader(deep_store, cache, ClusterFiles(webs, signer, trust))
         self.reporter = Reporter(store, self.instance, self.slots)
-        self._http_controller = HttpController(webs, signer, upload_s=settings.consuming.upload_s)
-        reports = reports or HttpReports(webs, signer)
+        self._http_controller = HttpController(webs, signer, upload_s=settings.consuming.upload_s, trust=trust)
+        reports = reports or HttpReports(webs, signer, trust=trust)
         self._set_aside = Outbox(settings.data_dir / ".set-aside", self.instance, reports)
         pending = PendingChanges()
         shared = self._shared(deep_store, cache, controller or self._http_controller, opener)
@@ -145,18 +154,17 @@ class Server:
             store, self.instance, self.slots, self.reporter, self.consumers, pending, loads, dropped
         )
         self._consuming_info = ConsumingInfo(self.slots, shared.streams, self._lives, store)
-        self._reingestions = Reingestions(shared, self.slots, reingested or HttpReingestedUploads(webs, signer))
+        reingested = reingested or HttpReingestedUploads(webs, signer, trust=trust)
+        self._reingestions = Reingestions(shared, self.slots, reingested)
         self._uploads = SegmentUploads(store, self.instance, self.slots, folders, shared.uploader)
         self.runner = QueryRunner(settings.host, self._finder(shared), SchemaCache(store), lambda: cache.size_bytes)
         self._pool = ThreadPoolExecutor(settings.query_threads, thread_name_prefix=f"query-{self.instance}")
-        self._http = HttpEndpoint(settings.host, settings.admin_port)
-        self._membership: Membership | None = None
-        self._is_stopped = False
+        self._http = HttpEndpoint(settings.host, settings.admin_port, settings.certificate)
 
     def _loader(self, deep_store: DeepStore, cache: ColumnCache, files: ClusterFiles) -> Loader:
         """What brings segments to this server."""
         settings = self._settings
-        downloader = Downloader(deep_store, files, settings.elsewhere)
+        downloader = Downloader(deep_store, files, settings.elsewhere, _reached(deep_store, settings))
         peers = Peers(self._store, self.instance, settings.peer_scheme)
         size = settings.max_segment_bytes
         parts = LoadParts(self._store, self._folders, downloader, peers, cache, size, Downloads(self._lives))
@@ -171,7 +179,7 @@ class Server:
         """What all consuming segments of this server use."""
         settings = self._settings
         uploader = Uploader(
-            _upload_root(deep_store, settings),
+            _reached(deep_store, settings),
             controller,
             settings.consuming.upload_s,
             self._folders.workspace,
@@ -197,9 +205,9 @@ class Server:
 
     @property
     def admin_url(self) -> str:
-        """``http://host:port``."""
-        host = f"[{self._settings.host}]" if ":" in self._settings.host else self._settings.host
-        return f"http://{host}:{self._http.port}"
+        """``http://host:port``, https with a certificate."""
+        settings = self._settings
+        return http_address(settings.host, self._http.port, tls=settings.certificate is not None)
 
     @property
     def is_ready(self) -> bool:
@@ -241,6 +249,7 @@ class Server:
             TAGS,
             patience_s=self._settings.join_patience_s,
             adminPort=str(self._http.port),
+            adminHttpsPort=str(self._http.port) if self._settings.certificate is not None else None,
         )
         self._remove_old_sessions()
         self.reporter.start()

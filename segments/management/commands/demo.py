@@ -56,10 +56,7 @@ class Command(BaseCommand):
                 self._push(ctx, folder / name, words)
         except PinotAdminError as error:
             raise CommandError(f"The demo stopped: {error}") from error
-        self.stdout.write(
-            f"The demo is ready ({time.monotonic() - began:.1f} s): http://{settings.HOST}:{settings.PORT}/ as "
-            "user admin."
-        )
+        self.stdout.write(f"The demo is ready ({time.monotonic() - began:.1f} s): {wiring.own_url()}/ as user admin.")
         self.stdout.write("Roll table flights back under Lineage, or ask in the console or with POST /query/sql:")
         self.stdout.write("  SELECT origin, COUNT(*), AVG(dep_delay) FROM flights GROUP BY origin ORDER BY 2 DESC")
 

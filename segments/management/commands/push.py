@@ -16,6 +16,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from segments.domain.formats.plural import counted
 from segments.errors import PinotAdminError
+from segments.gateways.tls.trust import Trust
 from segments.request_ids import request_of_its_own
 
 _POLL_S = 0.1
@@ -74,8 +75,12 @@ class _Remote:
     """The REST API of a running ``up``."""
 
     def __init__(self, endpoints: dict[str, Any]) -> None:
+        authorities = endpoints.get("authorities", "")
         self.http = httpx.Client(
-            base_url=endpoints["controller"], headers={"Authorization": endpoints["authorization"]}, timeout=30
+            base_url=endpoints["controller"],
+            headers={"Authorization": endpoints["authorization"]},
+            timeout=30,
+            verify=Trust(authorities).context if authorities else True,
         )
         self.patience_s = _PATIENCE_S
 

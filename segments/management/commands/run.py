@@ -18,6 +18,7 @@ from segments.processes.machine.java import find_java, spark_java_home
 from segments.processes.roles import commands
 from segments.processes.roles.together import become, run_together
 from segments.processes.roles.web_processes import run_web_processes, web_count
+from segments.services.clusters.own_tls import check_tls, own_certificate
 
 log = logging.getLogger(__name__)
 ROLES: Final = ("web", "server", "worker", "beat", "mirror", "upkeep")
@@ -26,6 +27,8 @@ _SHARED: Final = (
     "PINOTADMIN_CLUSTER_SECRET", "PINOTADMIN_SECRET_KEY", "ZOOKEEPER_URL", "REDIS_URL", "DATABASE_URL",
     "DEEP_STORE_URL",
 )  # fmt: skip
+#: Whom others call.
+_CALLED: Final = ("web", "server")
 _PURPOSES: Final = (
     "web: console, REST API and queries; server: segments and streams; worker: pushes, with Spark; upkeep: periodic "
     "passes and repairs; beat: schedules; mirror: ZooKeeper into the database. Of beats and mirrors one works, and "
@@ -78,7 +81,11 @@ class Command(BaseCommand):
         if not 0 < settings.PORT <= 65_535 - count:
             raise CommandError(f"{count} web processes take PINOTADMIN_PORT and the {count} ports behind it.")
         try:
-            sys.exit(run_web_processes(settings.BIND_HOST, settings.PORT, count, settings.TRUSTED_PROXIES, environment))
+            sys.exit(
+                run_web_processes(
+                    settings.BIND_HOST, settings.PORT, count, settings.TRUSTED_PROXIES, environment, own_certificate()
+                )
+            )
         except OSError as error:
             raise CommandError(
                 f"Port {settings.PORT} of {settings.BIND_HOST} cannot be listened at: {error.strerror}"
@@ -94,6 +101,7 @@ def _check(role: str) -> None:
             f"{', '.join(_SHARED)}; docs/deployment.md lists them."
         )
     wiring.check_secrets()
+    check_tls(settings.HOST if role in _CALLED else None)
     wiring.store()
     if role != "server" and has_pending_migrations():
         raise CommandError("The database lacks tables of this version: run 'pinotadmin setup_database' once.")
@@ -110,7 +118,11 @@ def _more(role: str) -> dict[str, str]:
 
 def _lines(role: str, options: dict[str, Any]) -> list[tuple[str, ...]]:
     if role == "web":
-        return [commands.web_command(settings.BIND_HOST, settings.PORT, settings.TRUSTED_PROXIES)]
+        return [
+            commands.web_command(
+                settings.BIND_HOST, settings.PORT, settings.TRUSTED_PROXIES, certificate=own_certificate()
+            )
+        ]
     if role == "server":
         return [commands.server_command(options["name"], options["port"], options["admin_port"])]
     if role == "beat":

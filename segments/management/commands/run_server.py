@@ -20,6 +20,7 @@ from segments.names import check_segment_name
 from segments.processes.interpreter import collect_seldom, take_short_turns
 from segments.services.access.server_people import ServerPeople
 from segments.services.clusters.own_deep_store import own_deep_store
+from segments.services.clusters.own_tls import check_tls, own_certificate, own_trust
 
 #: Bytes and seconds of one segment from outside of the cluster; whole fetches, not silences.
 _LARGEST: Final = 100 << 30
@@ -41,9 +42,12 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Block until SIGTERM or SIGINT. CommandError for a shared secret that is too weak."""
+        """Block until SIGTERM or SIGINT. CommandError for a shared secret that is too weak, and for a
+        certificate that others would not believe.
+        """
         try:
             wiring.check_secrets()
+            check_tls(options["host"])
         except InvalidInput as error:
             raise CommandError(str(error)) from error
         stopped = threading.Event()
@@ -70,6 +74,8 @@ def _settings(options: dict[str, Any]) -> ServerSettings:
         controller_url=wiring.own_url(),
         people=ServerPeople(settings.CLUSTER_NAME),
         has_open_metrics=wiring.is_metrics_open(),
+        certificate=own_certificate(),
+        trust=own_trust(),
         max_segment_bytes=settings.MAX_UNPACKED_BYTES,
         segment_store_url="" if is_none(settings.SEGMENT_STORE_URL) else settings.SEGMENT_STORE_URL,
         deep_store_timeout_s=settings.DEEP_STORE_TIMEOUT_S,

@@ -20,6 +20,7 @@ from segments.processes.plan import Options
 from segments.processes.roles.web_processes import web_count
 from segments.processes.run import Request, run_cluster
 from segments.services.backup.backup_file import read_header
+from segments.services.clusters.own_tls import check_tls, own_certificate, own_trust
 
 
 def _text(value: Any, name: str, default: str) -> str:
@@ -150,13 +151,14 @@ class Command(BaseCommand):
         """Run until a signal; exit status 1 and one clear sentence when it cannot start."""
         host, roots = _text(options["host"], "PINOTADMIN_HOST", "127.0.0.1"), _input_roots(options["input_root"])
         try:
-            checked = checked_storage(_storage(options), os.environ)
+            checked, certificate, trust = checked_storage(_storage(options), os.environ), own_certificate(), own_trust()
             chosen = Options(
                 options["data_dir"].absolute(), host, roots, demo=options["demo"], storage=checked,
                 trusted_proxies=settings.TRUSTED_PROXIES, silence_s=settings.SILENCE_S,
-                zookeeper_heap_bytes=settings.ZOOKEEPER_HEAP_BYTES,
+                zookeeper_heap_bytes=settings.ZOOKEEPER_HEAP_BYTES, certificate=certificate, trust=trust,
                 **_restored(options["restore"], options["servers"]),
             )  # fmt: skip
+            check_tls(chosen.reached_host)
             port = _given_port(options["port"])
             status = run_cluster(Request(chosen, port, options["servers"], options["web_processes"]), os.environ)
         except PinotAdminError as error:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from segments.domain.jobs.workers.pools import PASSES, PUSHES, REPAIRS, VALIDATION, Pool
+from segments.gateways.tls.certificate import Certificate
+from segments.processes.roles.web_port import ALONE
 
 #: The folder of our packages: processes run there.
 PROJECT: Final = Path(__file__).resolve().parents[3]
@@ -16,14 +18,21 @@ POOLS_OF: Final[dict[str, tuple[Pool, ...]]] = {"worker": (PUSHES,), "upkeep": (
 
 
 def web_command(
-    bind_host: str, port: int, trusted_proxies: Sequence[str], shared: int | None = None
+    bind_host: str,
+    port: int,
+    trusted_proxies: Sequence[str],
+    shared: int | None = None,
+    certificate: Certificate | None = None,
 ) -> tuple[str, ...]:
     """The web process. ``trusted_proxies``: whose word on who asks is taken; ``shared``: the descriptor of a socket at
-    which it listens besides, with others.
+    which it listens besides, with others; ``certificate``: with one it speaks TLS.
     """
-    module = ("uvicorn",) if shared is None else ("segments.processes.roles.shared_port", str(shared))
+    module: tuple[str, ...] = ("uvicorn",)
+    if shared is not None or certificate is not None:
+        module = ("segments.processes.roles.web_port", ALONE if shared is None else str(shared))
     return (
         *(sys.executable, "-m", *module, "pinotadmin.asgi:application"),
+        *(("--ssl-certfile", certificate.file, "--ssl-keyfile", certificate.key) if certificate is not None else ()),
         *("--host", bind_host, "--port", str(port), "--log-level", "warning", "--no-access-log"),
         *_proxy_options(trusted_proxies),
         *("--http", "segments.gateways.http_connections:BoundedHttp"),

@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from segments.gateways.tls.certificate import Certificate
 from segments.metrics.metric_kinds import SHARED_FOLDER
 from segments.processes.roles.commands import PROJECT, web_command
 from segments.processes.roles.parent import PARENT, PATIENCE_S
-from segments.processes.roles.shared_port import open_shared
+from segments.processes.roles.web_port import open_socket
 
 log = logging.getLogger(__name__)
 #: Seconds before a process that ended is started again: the first time, and at most.
@@ -33,17 +34,26 @@ def web_count(text: str) -> int:
     return count
 
 
-def run_web_processes(host: str, port: int, count: int, proxies: Sequence[str], environment: Mapping[str, str]) -> int:
+def run_web_processes(
+    host: str,
+    port: int,
+    count: int,
+    proxies: Sequence[str],
+    environment: Mapping[str, str],
+    certificate: Certificate | None = None,
+) -> int:
     """``count`` of them at ``port``, and each at one of the ports behind it, until SIGTERM or SIGINT; then 0. What they
     count is added up below DATA_DIR. Raises OSError when ``port`` is in use.
     """
     counted = Path(environment["PINOTADMIN_DATA_DIR"]) / "run" / f"metrics-{environment.get('PINOTADMIN_HOST')}-{port}"
     shutil.rmtree(counted, ignore_errors=True)
     added_up = {**environment, SHARED_FOLDER: str(counted)}
-    with open_shared(host, port) as shared:
+    with open_socket(host, port) as shared:
         found = shared.fileno()
         kept = [
-            KeptProcess(web_command(host, own, proxies, found), {**added_up, "PINOTADMIN_PORT": str(own)}, (found,))
+            KeptProcess(
+                web_command(host, own, proxies, found, certificate), {**added_up, "PINOTADMIN_PORT": str(own)}, (found,)
+            )
             for own in range(port + 1, port + count + 1)
         ]
         ended = threading.Event()

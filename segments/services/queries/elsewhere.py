@@ -16,7 +16,7 @@ from segments.services.access.rights import has_right_everywhere
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.queries.running import RunningQueries, RunningQuery
-from segments.store.records.instances import BROKER_PREFIX, instance_configs, live_instances, web_url
+from segments.store.records.instances import BROKER_PREFIX, instance_configs, live_instances
 
 #: Seconds for the answer of another web process; one that is frozen is passed over.
 _ANSWER_S: Final = 2.0
@@ -85,7 +85,7 @@ def _others(ctx: Context) -> list[str]:
         return []  # a Pinot's brokers answer its queries
     configs, live = instance_configs(ctx.store), live_instances(ctx.store)
     webs = (name for name in sorted(configs) if name.startswith(BROKER_PREFIX) and name in live)
-    return [name for name in webs if web_url(configs[name]) != ctx.controller_url]
+    return [name for name in webs if configs[name].web_url != ctx.controller_url]
 
 
 def _found(own: RunningQueries, query: RunningQuery) -> Found:

@@ -13,6 +13,7 @@ from typing import Final
 
 from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import Conflict, OutcomeUnknown, PinotAdminError, StateConflict, Unavailable
+from segments.names import http_address
 from segments.store import paths
 from segments.store.base import Store, Versioned
 from segments.store.update import update_record
@@ -25,6 +26,9 @@ _FOLDERS = ("MESSAGES", "CURRENTSTATES", "TASKCURRENTSTATES", "CUSTOMIZEDSTATES"
 BROKER_PREFIX: Final = "Broker_"
 #: Servers listen here unless their config says otherwise.
 DEFAULT_ADMIN_PORT = 8097
+#: Pinot's fields of the ports at which a server and a broker speak TLS; without one they do not.
+_ADMIN_TLS_PORT: Final = "adminHttpsPort"
+_WEB_TLS_PORT: Final = "TLS_PORT"
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,26 @@ class InstanceConfig:
 
     @property
     def admin_url(self) -> str:
-        """``http://host:adminPort``, without a slash at the end."""
-        return f"http://{self.host}:{self.admin_port}"
+        """Where a server answers: ``https://host:adminHttpsPort`` where it speaks TLS, else ``http://host:adminPort``,
+        without a slash at the end.
+        """
+        return self._url(_ADMIN_TLS_PORT, self.admin_port)
+
+    @property
+    def web_url(self) -> str:
+        """Where a web process answers, which is a broker of the cluster: ``https://host:TLS_PORT`` where it speaks TLS,
+        else ``http://host:port``.
+        """
+        return self._url(_WEB_TLS_PORT, self.port)
+
+    @property
+    def has_tls(self) -> bool:
+        """Does it speak TLS?"""
+        return any(_number(self.simple.get(name), 0) > 0 for name in (_ADMIN_TLS_PORT, _WEB_TLS_PORT))
+
+    def _url(self, tls_field: str, plain_port: int) -> str:
+        tls_port = _number(self.simple.get(tls_field), 0)
+        return http_address(self.host, tls_port or plain_port, tls=tls_port > 0)
 
 
 class Membership:
@@ -140,13 +162,13 @@ def join(
     *,
     process: str = "",
     patience_s: float = 15.0,
-    **fields: str,
+    **fields: str | None,
 ) -> Membership:
     """Register the instance and announce it as live: its PARTICIPANT config, its folders, and its ephemeral
     LIVEINSTANCES node.
 
-    Host, port and ``fields`` such as ``adminPort`` are set in the config; the rest of an existing one is kept, also its
-    tags, which an operator may have given: ``tags`` are for an instance that has none.
+    Host, port and ``fields`` such as ``adminPort`` are set in the config, or taken out (None); the rest of an existing
+    one is kept, also its tags, which an operator may have given: ``tags`` are for an instance that has none.
 
     ``process`` is pid@host of the caller, this process's by default. A node of an older session is replaced when its
     process is this one or is dead, else waited for: ``patience_s`` (seconds) should exceed the session timeout.
@@ -195,15 +217,9 @@ def instance_configs(store: Store) -> dict[str, InstanceConfig]:
     }
 
 
-def web_url(config: InstanceConfig) -> str:
-    """``http://host:port`` of a web process, which is a broker of the cluster."""
-    host = f"[{config.host}]" if ":" in config.host else config.host
-    return f"http://{host}:{config.port}"
-
-
 def web_urls(store: Store) -> dict[str, str]:
     """{instance id: ``web_url``} of every web process that ever joined the cluster."""
-    return {name: web_url(c) for name, c in instance_configs(store).items() if name.startswith(BROKER_PREFIX)}
+    return {name: c.web_url for name, c in instance_configs(store).items() if name.startswith(BROKER_PREFIX)}
 
 
 def parse_config(record: ZNRecord) -> InstanceConfig:

@@ -1,1 +1,1 @@
-"""Parts of a cluster as processes of their own, on two addresses of this machine."""
+"""The lists of docs/deployment.md: all of it on one address of this machine, and parts on two."""

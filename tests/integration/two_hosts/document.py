@@ -25,7 +25,7 @@ def filled(commands: str, values: Mapping[str, str]) -> str:
     """
     for word, value in values.items():
         assert re.search(rf"\b{word}\b", commands), f"{word} does not stand in the list"
-        commands = re.sub(rf'(?<=["=]){word}\b', value.replace("\\", "\\\\"), commands)
+        commands = re.sub(rf'(?<=["=:]){word}\b', value.replace("\\", "\\\\"), commands)
     return re.sub(r"^((?:[A-Z_]+=\S+ )*)pinotadmin\b", rf"\1{_PROGRAM}", commands, flags=re.MULTILINE)
 
 

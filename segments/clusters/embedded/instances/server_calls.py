@@ -10,7 +10,7 @@ from segments.clusters.embedded.connected_engine import connected
 from segments.errors import PinotAdminError, Unavailable
 from segments.services.core.context import Context
 from segments.services.engine.instances import ANSWER_S, Answers
-from segments.store.records.instances import BROKER_PREFIX, InstanceConfig, instance_configs, live_instances, web_url
+from segments.store.records.instances import BROKER_PREFIX, InstanceConfig, instance_configs, live_instances
 from segments.traces import carried
 
 
@@ -54,4 +54,4 @@ def ask_servers(
 
 def _address(config: InstanceConfig) -> str:
     """Where an instance answers our calls: a web process, which is a broker of the cluster, at its only port."""
-    return web_url(config) if config.instance.startswith(BROKER_PREFIX) else config.admin_url
+    return config.web_url if config.instance.startswith(BROKER_PREFIX) else config.admin_url

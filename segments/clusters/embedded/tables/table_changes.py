@@ -50,8 +50,9 @@ def validate_config(ctx: Context, config: TableConfig, schema: Schema | None = N
             f"'{config.table.raw}' is a folder of the deep store, and no name for a table.",
             remedy="Choose another name.",
         )
-    check_peer_scheme(config)
-    check_has_place(config, has_deep_store=ctx.deep_store.exists)
+    have_tls = ctx.controller_url.startswith("https:")
+    check_peer_scheme(config, have_tls=have_tls)
+    check_has_place(config, has_deep_store=ctx.deep_store.exists, have_tls=have_tls)
     check_tags(config)
     if config.table.type == REALTIME:
         for stream in check_realtime(config):

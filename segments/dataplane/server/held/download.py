@@ -26,11 +26,18 @@ Read = Callable[[Path], int]
 
 class Downloader:
     """Fetches by ``segment.download.url``. ``elsewhere``: which addresses outside of the cluster are read; without it
-    none.
+    none. ``reached``: the deep store where this server reaches it; None: it does not, unless that is a folder.
     """
 
-    def __init__(self, deep_store: DeepStore, cluster_files: ClusterFiles, elsewhere: FetchRules | None = None) -> None:
+    def __init__(
+        self,
+        deep_store: DeepStore,
+        cluster_files: ClusterFiles,
+        elsewhere: FetchRules | None = None,
+        reached: DeepStore | None = None,
+    ) -> None:
         self._deep_store, self._cluster_files, self._elsewhere = deep_store, cluster_files, elsewhere or FetchRules()
+        self._reached = deep_store if reached is None and deep_store.local_root is not None else reached
 
     def fetch(
         self, url: str, table: str, segment: str, crc: int, target: Path, check: Callable[[], object] = lambda: None
@@ -78,15 +85,15 @@ class Downloader:
             yield from self._own(before.path, table, segment, crc)
 
     def _own(self, path: str, table: str, segment: str, crc: int) -> Iterator[Read]:
-        """A file of our deep store: read directly where this server has it, which saves a copy through a web process.
-        Only the version on record passes the check, so older names of the file may be tried, too.
+        """A file of our deep store: read directly where this server reaches it, which saves a copy through a web
+        process. Only the version on record passes the check, so older names of the file may be tried, too.
         """
-        store, raw = self._deep_store, split_table_name(table)[0]
-        is_local = store.local_root is not None
-        if store.exists:
+        store, raw = self._reached, split_table_name(table)[0]
+        is_local = store is not None and store.local_root is not None
+        if store is not None:
             names = [store.staged_path(raw, segment, crc)] if is_local else []
             names += [path, *([store.segment_path(raw, segment)] if is_file_of(path, raw, segment) else [])]
             yield from (partial(store.fetch, name) for name in dict.fromkeys(names))
-        if (is_local or not store.exists) and is_file_of(path, raw, segment):
+        if (is_local or store is None) and is_file_of(path, raw, segment):
             for url in self._cluster_files.web_addresses(table, segment):
                 yield partial(self._cluster_files.from_web, url)

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from segments.dataplane.server.held.tar_stream import LZ4
 from segments.domain.segments.ideal_state import ONLINE
-from segments.domain.segments.peer_download_rules import HTTP, peers_serve
+from segments.domain.segments.peer_download_rules import HTTPS, speaks
 from segments.domain.tables import table_config as configs
 from segments.errors import PinotAdminError
 from segments.names import REALTIME, split_table_name
@@ -47,7 +47,8 @@ class Peers:
         ``crc``: of the version that is wanted, None when nobody knows it yet; ``only_copy``: the record says that
         nobody but servers has it, so a REALTIME table needs no scheme of its own to say so.
         """
-        if not (self._is_allowed(table) or (only_copy and split_table_name(table)[1] == REALTIME)):
+        scheme = self._scheme(table)
+        if not (speaks(scheme) or (only_copy and split_table_name(table)[1] == REALTIME)):
             return []
         view = self._store.get(paths.external_view(table))
         row = view.record.maps.get(segment, {}) if view and view.record else {}
@@ -58,15 +59,15 @@ class Peers:
         self._shuffle(holders)
         path = f"/segments/{quote(table, safe='')}/{quote(segment, safe='')}?compression={LZ4}"
         path += f"&crc={crc}" if crc is not None else ""
-        return [f"{known[i].admin_url}{path}" for i in holders]
+        found = [known[i].admin_url for i in holders]
+        return [url + path for url in found if scheme != HTTPS or url.startswith("https:")]
 
-    def _is_allowed(self, table: str) -> bool:
+    def _scheme(self, table: str) -> str:
+        """As the table names it, else the server's own."""
         node = self._store.get(paths.table_config(table))
         try:
             config = configs.from_record(node.record) if node and node.record else None
         except PinotAdminError as error:
             log.warning("%s", error)
             config = None
-        if config is None or config.peer_scheme is None:
-            return self._default.lower() == HTTP
-        return peers_serve(config)
+        return self._default.lower() if config is None or config.peer_scheme is None else config.peer_scheme

@@ -10,12 +10,13 @@ import hashlib
 import http.client
 from pathlib import Path
 from typing import BinaryIO, Final
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from segments.dataplane.server.web_processes import WebProcesses
 from segments.domain.access.cluster_signature import SEAL_BYTES, SEAL_HEADER
 from segments.errors import InvalidInput, NotFound, Unavailable
 from segments.gateways.signed_calls import CallSigner
+from segments.gateways.tls.trust import Trust
 from segments.names import split_table_name
 
 _CHUNK: Final = 1 << 20
@@ -24,10 +25,12 @@ _SILENCE_S: Final = 60.0
 
 
 class ClusterFiles:
-    """Fetches from ``webs`` and from addresses of servers as the cluster's state has them. Safe between threads."""
+    """Fetches from ``webs`` and from addresses of servers as the cluster's state has them; ``trust``: whom we believe
+    that speaks TLS. Safe between threads.
+    """
 
-    def __init__(self, webs: WebProcesses, signer: CallSigner) -> None:
-        self.webs, self._signer = webs, signer
+    def __init__(self, webs: WebProcesses, signer: CallSigner, trust: Trust | None = None) -> None:
+        self.webs, self._signer, self._trust = webs, signer, trust or Trust()
 
     def web_addresses(self, table: str, segment: str) -> list[str]:
         """Where the file of this segment (``table`` is typed) may be asked for, in the order of asking.
@@ -59,8 +62,7 @@ class ClusterFiles:
         redirect.
         """
         parts, call = urlsplit(url), self._signer.sign("GET", url)
-        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        connection = kind(parts.hostname or "", parts.port, timeout=_SILENCE_S)
+        connection = self._connection(parts)
         try:
             path = parts.path + (f"?{parts.query}" if parts.query else "")
             connection.request("GET", path, headers={"Authorization": call.header})
@@ -69,7 +71,9 @@ class ClusterFiles:
                 with target.open("wb") as out:
                     seal, digest = _save_sealed(answer, out)
         except (http.client.HTTPException, OSError) as error:
-            raise Unavailable(f"'{url}' could not be read: {error}.", remedy="Check that the host answers.") from error
+            raise Unavailable(
+                f"'{url}' could not be read: {self._trust.why(error)}.", remedy="Check that the host answers."
+            ) from error
         finally:
             connection.close()
         if not call.is_sealed_by(seal, digest):
@@ -79,6 +83,12 @@ class ClusterFiles:
                 remedy="Check what listens there.",
             )
         return target.stat().st_size
+
+    def _connection(self, parts: SplitResult) -> http.client.HTTPConnection:
+        host = parts.hostname or ""
+        if parts.scheme == "https":
+            return http.client.HTTPSConnection(host, parts.port, timeout=_SILENCE_S, context=self._trust.context)
+        return http.client.HTTPConnection(host, parts.port, timeout=_SILENCE_S)
 
 
 def check_is_file_of(url: str, table: str, segment: str) -> None:

@@ -15,6 +15,7 @@ from starlette.applications import Starlette
 from segments.answer_headers import DATA_HEADERS
 from segments.errors import Unavailable
 from segments.gateways.http_connections import BoundedHttp
+from segments.gateways.tls.certificate import Certificate
 
 #: Connections of brokers stay open between queries.
 _KEEP_ALIVE_S: Final = 120
@@ -22,9 +23,12 @@ _BACKLOG: Final = 512
 
 
 class HttpEndpoint:
-    """A listening socket and the server behind it. Port 0 takes a free one; ``port`` says which."""
+    """A listening socket and the server behind it. Port 0 takes a free one; ``port`` says which. With a ``certificate``
+    it speaks TLS, and nothing else.
+    """
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, certificate: Certificate | None = None) -> None:
+        self._certificate = certificate
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         # With the protocol named, asyncio switches Nagle's algorithm off on accepted connections; without, answers wait
         # 40 ms.
@@ -42,7 +46,8 @@ class HttpEndpoint:
         self._thread: threading.Thread | None = None
 
     def start(self, app: Starlette, timeout_s: float = 20.0) -> None:
-        """Serve; returns when requests are answered."""
+        """Serve; returns when requests are answered. InvalidInput for a certificate that cannot be read."""
+        tls = self._certificate.context() if self._certificate is not None else None
         config = uvicorn.Config(
             app,
             http=BoundedHttp,
@@ -58,6 +63,7 @@ class HttpEndpoint:
             # Who asks is who connects: a header of the request could name any address, and attempts to guess are
             # counted by address.
             proxy_headers=False,
+            ssl_context_factory=(lambda *_: tls) if tls is not None else None,
         )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(

@@ -1,0 +1,1 @@
+"""An installation whose parts speak TLS with one another."""
