@@ -181,13 +181,21 @@ def test_ci_runs_on_postgresql_where_it_is_installed_and_fails_when_that_does(tm
     for folder in (tmp_path / "good", tmp_path / "bad"):
         (folder / "postgresql").mkdir(parents=True)
     status, _, made = run_ci(tmp_path / "good")
-    assert (status, made[1:]) == (0, ["test-postgresql-short"])
+    assert (status, made[1:]) == (0, ["test-postgresql-short", "test-scale-short"])
     status, said, made = run_ci(tmp_path / "bad", make='[ "$1" = --keep-going ]', python=FAILED_TWICE)
     assert status != 0
     assert made[1:] == [
         "test-postgresql-short",
         "test-postgresql-short ARGS=--last-failed --last-failed-no-failures=none",
     ]
+    assert "FAILED TWICE" in said
+
+
+def test_ci_fails_where_an_installation_does_not_survive_the_death_of_its_parts(tmp_path: Path) -> None:
+    (tmp_path / "bad" / "postgresql").mkdir(parents=True)
+    status, said, made = run_ci(tmp_path / "bad", make='[ "${1%%-short*}" != test-scale ]', python=FAILED_TWICE)
+    assert status != 0
+    assert made[2:] == ["test-scale-short", "test-scale-short ARGS=--last-failed --last-failed-no-failures=none"]
     assert "FAILED TWICE" in said
 
 
