@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from segments.dataplane.query.arrow.few_rows import group_few
 from segments.dataplane.query.arrow.row_mask import ManyMasks
 from segments.dataplane.query.plan import Ordering
 
@@ -35,6 +36,9 @@ def group(table: pa.Table, keys: Sequence[str], parts: Sequence[tuple[str, str]]
             pa.scalar(table.num_rows, pa.int64()) if f == "count" else _WHOLE[f](table.column(c)) for f, c in parts
         ]
         return pa.table({f"p{i}": pa.array([v.as_py()], v.type) for i, v in enumerate(values)})
+    few = group_few(table, keys[0], parts) if len(keys) == 1 else None
+    if few is not None:
+        return few
     wanted: list[Any] = [([], "count_all") if f == "count" else (c, f) for f, c in parts]
     found = table.group_by(list(keys), use_threads=False).aggregate(wanted)
     columns = {f"k{i}": found.column(key) for i, key in enumerate(keys)}
