@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import pytest
 
 from segments.domain.ingestion.session import SessionState
-from segments.errors import NotFound, StateConflict, Unavailable
+from segments.domain.ingestion.transitions import EndReason
+from segments.errors import Conflict, NotFound, StateConflict, Unavailable
 from segments.services.ingestion import sessions, switch
+from segments.services.ingestion.discard import discard
 from segments.services.ingestion.held_session import acquire
 from segments.services.ingestion.session_store import remove_sessions
 from segments.services.replacement.protocol import end_replace
@@ -119,6 +122,53 @@ def test_clearing_with_nothing_to_read_removes_the_records_and_begins_no_session
     result = world.go()
     assert (result.session_id, result.why) == (None, "Nothing changed in the input folder.")
     assert (sessions.history(world.ctx, TABLE), world.vis) == ([], 20)
+    again = world.go()
+    assert len(again.notes) == 1, "the flag was honoured for this version of the config"
+
+
+def switching(world: IngestionWorld, monkeypatch: pytest.MonkeyPatch, during: Callable[[], Any]) -> list[Any]:
+    """A session of two files; what came of ``during`` when its runner was about to end its lineage entry."""
+    end, found = switch.end_replace, list[Any]()
+
+    def interrupted(*args: Any, **named: Any) -> Any:
+        found.append(during())
+        return end(*args, **named)
+
+    monkeypatch.setattr(switch, "end_replace", interrupted)
+    world.go()
+    return found
+
+
+def test_a_trigger_with_the_clear_flag_leaves_a_session_that_switches_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = of_two_files(tmp_path)
+
+    def clear() -> Any:
+        world.configure(clearConsistentPushState="true")
+        return world.trigger()
+
+    (result,) = switching(world, monkeypatch, clear)
+    assert (result.session_id, result.is_busy) == (None, True)
+    assert "is switching" in result.why
+    assert (world.session.state, world.vis) == (SessionState.DONE, 20)
+    assert world.go().why == "Nothing changed in the input folder.", "what is visible is known as ingested"
+    assert world.vis == 20
+
+
+def test_a_session_that_began_to_switch_meanwhile_is_not_thrown_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = of_two_files(tmp_path)
+
+    def throw_away() -> str:
+        before = replace(world.session, state=SessionState.IN_PROGRESS)
+        with pytest.raises(Conflict, match="has begun to switch"):
+            discard(world.ctx, TABLE, before, EndReason.CLEARED, ANN)
+        return "refused"
+
+    assert switching(world, monkeypatch, throw_away) == ["refused"]
+    assert (world.session.state, world.vis) == (SessionState.DONE, 20)
 
 
 def test_a_dry_run_says_where_segments_cannot_be_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

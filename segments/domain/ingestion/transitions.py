@@ -93,6 +93,8 @@ Decision = Idle | Begin | Retry | SwitchAgain
 def on_trigger(now: Situation) -> Decision:
     """What the trigger does. Raises what ``new_plan`` raises; nothing is to be changed then."""
     session = now.session
+    if session is not None and session.is_running and session.state is SessionState.SWITCH:
+        return Idle(f"Session {session.id} is switching; the trigger is skipped.", is_busy=True)
     if clears(now):
         is_open = session is not None and session.is_open
         return Begin(_planned(now), session if is_open else None, EndReason.CLEARED if is_open else None)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from segments.domain.ingestion.session import IngestionSession
+from segments.domain.ingestion.session import IngestionSession, SessionState
 from segments.domain.ingestion.transitions import EndReason
 from segments.domain.push.push_plan import must_revert
 from segments.domain.tables.table_config import TableConfig
-from segments.errors import PinotAdminError
+from segments.errors import Conflict, PinotAdminError
 from segments.names import TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
@@ -23,13 +23,17 @@ from segments.store import paths
 
 
 def discard(ctx: Context, table: TableName, session: IngestionSession, reason: EndReason, actor: Actor) -> None:
-    """Fence the session's runner out, then take back what it did. Cut anywhere, the next pass does the rest."""
+    """Fence the session's runner out, then take back what it did. Cut anywhere, the next pass does the rest. Conflict
+    when the session has begun its switch since ``session`` was read: queries may see it already.
+    """
     owner = f"discard {ctx.new_id()}"
     until = ctx.clock() + int(ctx.limits.push_lease_s * 1000)
 
     def give_up(now: IngestionSession) -> IngestionSession:
         if not (now.is_open or now.has_leftovers):
             return now
+        if now.is_running and now.state is SessionState.SWITCH is not session.state:
+            raise Conflict(f"Session '{session.id}' has begun to switch.", remedy="Wait until it is done.")
         fields = {
             "owner": owner,
             "lease_until_ms": until,

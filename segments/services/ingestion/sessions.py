@@ -263,6 +263,8 @@ def _remembered(ctx: Context, table: TableName, found: Found) -> Found:
 def _begin(ctx: Context, table: TableName, found: Found, plan: Plan, actor: Actor) -> TriggerResult:
     cleared = {"cleared_for": found.setup.version} if clears(found.situation) else {}
     if plan.idle:
+        if cleared:
+            ctx.store.transaction([found.record.write(ctx, table, **cleared)])
         return TriggerResult(None, plan.idle, notes=_notes(found))
     task, now = found.setup.task, ctx.clock()
     session_id = f"{'cp' if task.consistent else 'run'}_{now}_{uuid.uuid4().hex[:8]}"
