@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from segments.domain.tables.table_config import parse_table_config
 from segments.domain.upkeep import retention
 from segments.errors import InvalidInput, RecordCorrupt
 from tests.domain.replacement.test_lineage import entry, of
+from tests.security.growth.timing import grows_at_most_linearly
 
 HOUR, DAY = 3_600_000, 86_400_000
 NOW = 100 * DAY
@@ -242,3 +244,15 @@ def test_replaced_segments_of_a_realtime_table_spare_the_last_committed_one() ->
 def test_when_a_file_expires() -> None:
     assert retention.expires_ms("s0", NOW, 7) == NOW + 7 * DAY
     assert retention.expires_ms("s0__RETENTION_UNTIL__197001040000", NOW, 7) == 3 * DAY
+
+
+def test_what_goes_of_a_long_chain_of_large_snapshots_takes_time_that_grows_with_it() -> None:
+    """Every push asks for cleanup, as ours do; the lineage page and each retention pass decide so."""
+
+    def decide(text: str) -> object:
+        names = [" ".join(f"s_{n}_{i}" for i in range(40)) for n in range(len(text) + 1)]
+        asked = {FORCED_CLEANUP: "true"}
+        made = [entry(f"e{n}", old, new, "COMPLETED", n, notes=asked) for n, (old, new) in enumerate(pairwise(names))]
+        return retention.CleanUps(of(*made), config(), {name for side in names for name in side.split()})
+
+    assert grows_at_most_linearly(decide, lambda parts: "x" * parts, 20) == ""

@@ -12,7 +12,8 @@ from django.test import Client
 
 from segments.errors import Unavailable
 from segments.gateways.identity_provider import IdentityProvider
-from segments.models import AuditEvent, SignOnIdentity
+from segments.models import AuditEvent, Grant, SignOnIdentity
+from segments.services.access.rights import Right, has_right
 from tests.factories import make_user
 from tests.sign_on.conftest import RETURN, Provider, leaving_to, sign_in
 
@@ -71,6 +72,31 @@ def test_groups_follow_the_provider_at_every_sign_in(provider: Provider) -> None
     sign_in(provider, "id-4")
     assert set(user.groups.values_list("name", flat=True)) == {"operators"}
     assert AuditEvent.objects.filter(actor="dan", target__contains="dan").exists()
+
+
+def test_a_group_of_the_provider_gives_its_grants_and_permissions_until_the_person_leaves_it(
+    provider: Provider,
+) -> None:
+    sales, platform = (Group.objects.create(name=name) for name in ("sales", "platform"))
+    Grant.objects.create(group=sales, cluster="pinotadmin", tables="sales_*", right="operate")
+    platform.permissions.add(Permission.objects.get(codename="administer"))
+
+    def has(right: Right, table: str) -> bool:
+        return has_right(User.objects.get(username="ida"), right, "pinotadmin", table)
+
+    provider.describe("id-20", preferred_username="ida", groups=["sales"])
+    sign_in(provider, "id-20")
+    assert (has("operate", "sales_eu"), has("administer", "sales_eu"), has("operate", "flights")) == (
+        True,
+        False,
+        False,
+    )
+    provider.describe("id-20", preferred_username="ida", groups=["platform"])
+    sign_in(provider, "id-20")
+    assert has("administer", "flights")
+    provider.describe("id-20", preferred_username="ida", groups=[])
+    sign_in(provider, "id-20")
+    assert not has("operate", "sales_eu")
 
 
 def test_groups_that_are_not_mapped_stay_as_an_administrator_gave_them(provider: Provider, settings: Any) -> None:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from segments.domain.replacement.kept_snapshots import rollback_targets, snapshots_before, superseded_by
 from segments.domain.replacement.lineage import FORCED_CLEANUP, LIVE, Entry, Lineage, State
 from segments.domain.replacement.replacement_settings import DEFAULT_SETTINGS, ReplacementSettings
 from segments.errors import InvalidInput, NotFound, PreconditionFailed, StateConflict
@@ -132,7 +133,7 @@ def end(
     after = lineage.having(done)
     chosen = set(final)
     dropped = tuple(s for s in entry.segments_to if s not in chosen and s in ideal)
-    superseded = superseded_by(after, done, settings.kept_by_push) if is_refresh else []
+    superseded = superseded_by(snapshots_before(after), done, settings.kept_by_push) if is_refresh else []
     kept = rollback_targets(after, settings.kept_by_push)
     older = [s for e in superseded for s in e.segments_from if s not in kept]
     return Decision(after, done, remove_now=dropped, delete=_deletable(after, older, ideal))
@@ -313,48 +314,6 @@ def _check_present(entry: Entry, final: Sequence[str], ideal: Collection[str]) -
             f"{_listing(absent)} of lineage entry '{entry.id}' is not uploaded.", remedy="Upload it, then end again.",
             entry=entry.id, segments=absent,
         )  # fmt: skip
-
-
-def superseded_by(lineage: Lineage, done: Entry, keep: int = 1) -> list[Entry]:
-    """Completed entries whose old side lies more than ``keep`` snapshots before ``done``'s new side, if its start asked
-    for cleanup.
-
-    Of a REFRESH table their old side goes (rule `whole-snapshots-only`: each entry's new side must be exactly what the
-    next one replaced). They go after the end, not at the start (rule `previous-snapshots-kept`). With ``keep`` 0 the
-    side that ``done`` itself replaced goes too.
-    """
-    if done.state is not State.COMPLETED or done.notes.get(FORCED_CLEANUP) != "true":
-        return []
-    found, level, seen, depth = [], [done], {done.id}, 0
-    while level:
-        found += level if depth >= keep else []
-        olds = {tuple(sorted(e.segments_from)) for e in level if e.segments_from}
-        before = [e for e in lineage.entries.values() if e.state is State.COMPLETED and e.id not in seen]
-        level = [e for e in before if tuple(sorted(e.segments_to)) in olds]
-        seen |= {e.id for e in level}
-        depth += 1
-    return found
-
-
-def rollback_targets(lineage: Lineage, keep: int) -> set[str]:
-    """Segments that going back up to ``keep`` steps would need: the old sides of the newest completed links of every
-    chain.
-
-    An entry stands as many steps back as the longest chain of completed entries that replaced its new side again.
-    Retention must not remove these, whatever their age, while the table asks for ``keep`` previous snapshots (rule
-    `previous-snapshots-kept`).
-    """
-    if keep <= 0:
-        return set()
-    completed = [e for e in lineage.in_order() if e.state is State.COMPLETED]
-    replaced_by: dict[str, int] = {}
-    targets: set[str] = set()
-    for entry in reversed(completed):
-        steps = 1 + max((replaced_by[s] for s in entry.segments_to if s in replaced_by), default=0)
-        replaced_by.update({s: max(steps, replaced_by.get(s, 0)) for s in entry.segments_from})
-        if steps <= keep:
-            targets.update(entry.segments_from)
-    return targets
 
 
 def _deletable(after: Lineage, segments: Iterable[str], ideal: Collection[str]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from typing import Final
 
 from segments.domain.formats.plural import counted
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
-from segments.domain.replacement.decisions import rollback_targets, superseded_by
+from segments.domain.replacement.kept_snapshots import rollback_targets, snapshots_before, superseded_by
 from segments.domain.replacement.lease import last_sign_ms
 from segments.domain.replacement.lineage import Entry, Lineage, State
 from segments.domain.replacement.replacement_settings import settings_or_default
@@ -129,7 +129,8 @@ def _built_on_what_is_left(lineage: Lineage, ideal: Collection[str]) -> set[str]
 
 
 def _superseded(lineage: Lineage, keep: int) -> set[str]:
-    return {old.id for entry in lineage.entries.values() for old in superseded_by(lineage, entry, keep)}
+    before = snapshots_before(lineage)
+    return {old.id for entry in lineage.entries.values() for old in superseded_by(before, entry, keep)}
 
 
 def _is_spent(entry: Entry, config: TableConfig, now_ms: int) -> bool:
