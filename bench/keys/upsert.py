@@ -22,6 +22,7 @@ import numpy as np
 from bench.keys import over_http
 from bench.realtime_ingest import CONFIG, SCHEMA, message
 from segments.dataplane.primary_keys.consuming_rows import KeyedRows
+from segments.dataplane.primary_keys.holder import Holder
 from segments.dataplane.primary_keys.table_keys import TableKeys
 from segments.dataplane.query import RowMask, SegmentRows, execute_partial, plan_query
 from segments.dataplane.query.arrow.totals import Totals
@@ -123,13 +124,14 @@ def lone_overhead(sql: str, segment: MutableSegment, valid: RowMask) -> list[lis
         return execute_partial(plan, [SegmentRows("s", "h", rows, len(valid), valid=mask, totals=totals)])
 
     known, masked = Totals(), Totals()
-    changed, flags = list[RowMask](), valid.flags
-    for _ in range(TIMES):
-        flags = flags.copy()
-        flags[random.integers(0, len(flags), CHANGED)] = False
-        changed.append(RowMask(flags))
+    holder, changed = Holder(0, "s", 0, lambda _: rows), list[RowMask]()
+    holder.grow(len(valid))
+    holder.show(np.arange(len(valid)), valid.flags)
     ask(None, known)
-    ask(valid, masked)
+    ask(holder.mask(), masked)
+    for _ in range(TIMES):
+        holder.hide(random.integers(0, len(valid), CHANGED, np.int32))
+        changed.append(holder.mask())
     masks = iter(changed)
     ways = [
         [lambda: ask(None, Totals()), lambda: ask(RowMask(valid.flags), Totals())],

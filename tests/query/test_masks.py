@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from segments.dataplane.query import QueryPlan, RowMask, SegmentRows, execute_partial, merge, plan_query
 from segments.dataplane.query.arrow import groups, simple_group
+from segments.dataplane.query.arrow.block_values import BlockValues
 from segments.dataplane.query.arrow.row_mask import ManyMasks
 from segments.dataplane.query.arrow.totals import Totals
 from tests.query.samples import SCHEMA, segments_for
@@ -93,13 +94,19 @@ def test_what_was_computed_of_a_segment_is_not_computed_again_until_other_rows_c
         scanned.extend(s.name for s in read)
         return scan(plan, read, **more)
 
+    def whole(kept: BlockValues, *given: Any) -> float | None:
+        scanned.append("by blocks")
+        return by_blocks(kept, *given)
+
+    by_blocks = BlockValues.whole
     monkeypatch.setattr(simple_group, "scan_table", counting)
+    monkeypatch.setattr(BlockValues, "whole", whole)
     for _ in range(3):
         execute_partial(plan, segments)
     segments[1] = replace(segments[1], valid=RowMask(np.array([True, False, True])))
     for _ in range(3):
         execute_partial(plan, segments)
-    assert scanned == [*(s.name for s in segments), segments[1].name]
+    assert scanned == [*(s.name for s in segments), "by blocks"]
 
 
 def test_the_rows_that_count_keep_their_numbers() -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from segments.dataplane.query.arrow.row_mask import RowMask
+from segments.dataplane.query.arrow.row_mask import BLOCK_ROWS, BlockChanges, RowMask
 
 Mask = NDArray[np.bool_]
 #: Reads columns of the rows that are there now.
@@ -28,6 +28,8 @@ class Holder:
         self.rows = 0
         self._visible = np.zeros(0, np.bool_)
         self._taken: RowMask | None = None
+        self._origin = object()
+        self._change, self._last_changes = 0, np.zeros(0, np.int64)
 
     def grow(self, rows: int) -> None:
         """There are so many rows now; none of the new ones is visible yet."""
@@ -35,20 +37,30 @@ class Holder:
             wider = np.zeros(max(rows, 2 * len(self._visible), _FIRST), np.bool_)
             wider[: self.rows] = self._visible[: self.rows]
             self._visible = wider
+            last = np.zeros(-(-len(wider) // BLOCK_ROWS), np.int64)
+            last[: len(self._last_changes)] = self._last_changes
+            self._last_changes = last
         self.rows, self._taken = rows, None
 
     def cut(self, rows: int) -> None:
         """Rows from this one on count no more."""
         self._visible[rows : self.rows] = False
-        self.rows, self._taken = min(rows, self.rows), None
+        self._changed(slice(rows // BLOCK_ROWS, None))
+        self.rows = min(rows, self.rows)
 
     def show(self, docs: NDArray[np.int64], visible: Mask) -> None:
         """Say of rows whether queries see them."""
-        self._visible[docs], self._taken = visible, None
+        self._visible[docs] = visible
+        self._changed(docs // BLOCK_ROWS)
 
     def hide(self, docs: NDArray[np.int32]) -> None:
         """Queries see these rows no more."""
-        self._visible[docs], self._taken = False, None
+        self._visible[docs] = False
+        self._changed(docs // BLOCK_ROWS)
+
+    def _changed(self, blocks: NDArray[np.integer[Any]] | slice) -> None:
+        self._change, self._taken = self._change + 1, None
+        self._last_changes[blocks] = self._change
 
     def is_visible(self, docs: NDArray[np.int32]) -> Mask:
         """Which of these rows queries see."""
@@ -61,7 +73,8 @@ class Holder:
     def mask(self) -> RowMask:
         """Which rows queries see; it never changes, and is the same until they do."""
         if self._taken is None:
-            self._taken = RowMask(self._visible[: self.rows].copy())
+            changes = BlockChanges(self._origin, self._last_changes.copy())
+            self._taken = RowMask(self._visible[: self.rows].copy(), changes)
         return self._taken
 
     @property
@@ -71,5 +84,6 @@ class Holder:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the masks."""
-        return self._visible.nbytes + (0 if self._taken is None else self._taken.flags.nbytes)
+        """Memory of the masks, and of what is known of their changes."""
+        own = self._visible.nbytes + self._last_changes.nbytes
+        return own + (0 if self._taken is None else self._taken.flags.nbytes + self._last_changes.nbytes)

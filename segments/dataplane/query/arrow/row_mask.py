@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 
 Flags = NDArray[np.bool_]
 
+#: Rows of a block, of which it is known when one of its flags changed last.
+BLOCK_ROWS: Final = 128
 #: Rows that are read at first when some are wanted.
 _SHORTEST: Final = 1_024
 #: Rows of a run, on average, from which on Arrow passes over bits faster than flags are multiplied.
@@ -20,11 +23,30 @@ _LONG_RUN: Final = 40
 _FEW: Final = 0.75
 
 
-class RowMask:
-    """``flags`` never change. Safe between threads: what is made twice is the same."""
+@dataclass(frozen=True, eq=False)
+class BlockChanges:
+    """``last``: the number of the change that last touched each block of rows, of those that ``origin`` counts. Two
+    masks of one origin have the same flags in whole blocks with the same number.
+    """
 
-    def __init__(self, flags: Flags) -> None:
-        self.flags = flags
+    origin: object
+    last: NDArray[np.int64]
+
+    def are_as_in(self, other: BlockChanges, blocks: int) -> Flags:
+        """Which of the first blocks, which both have, are the same in both."""
+        if self.origin is not other.origin:
+            return np.zeros(blocks, np.bool_)
+        same: Flags = self.last[:blocks] == other.last[:blocks]
+        return same
+
+
+class RowMask:
+    """``flags`` never change; ``changes`` tell them from those of an earlier or later mask, None: nobody counted. Safe
+    between threads: what is made twice is the same.
+    """
+
+    def __init__(self, flags: Flags, changes: BlockChanges | None = None) -> None:
+        self.flags, self.changes = flags, changes
 
     def __len__(self) -> int:
         return len(self.flags)
@@ -66,7 +88,9 @@ class RowMask:
 
     def between(self, start: int, stop: int) -> RowMask:
         """Of these rows."""
-        return self if start == 0 and stop >= len(self) else RowMask(self.flags[start:stop])
+        if start == 0 and stop >= len(self):
+            return self
+        return RowMask(self.flags[start:stop], None if start else self.changes)
 
 
 class ManyMasks:

@@ -67,7 +67,7 @@ def _of_segment(
     assert segment.totals is not None  # the caller chose it
     known = segment.totals.get(list(own.values()), segment.valid)
     found = {key: known[named] for key, named in own.items() if named in known}
-    fresh = _block_sums(segment, segment.totals, {k: named for k, named in own.items() if k not in found})
+    fresh = _by_blocks(segment, segment.totals, {k: named for k, named in own.items() if k not in found})
     missing = [key for key in wanted if key not in found and key not in fresh]
     if missing:
         fresh |= _values(_over_rows(plan, [segment], (), missing), missing)
@@ -75,15 +75,15 @@ def _of_segment(
     return found | fresh
 
 
-def _block_sums(segment: SegmentRows, totals: Totals, wanted: Mapping[Key, Key]) -> dict[Key, Value]:
-    """Of a segment whose rows partly count, those sums that need not be computed over all of its rows."""
+def _by_blocks(segment: SegmentRows, totals: Totals, wanted: Mapping[Key, Key]) -> dict[Key, Value]:
+    """Of a segment whose rows partly count, what need not be computed over all of its rows."""
     valid, found = segment.valid, dict[Key, Value]()
     if valid is None or not valid.count:
         return found
     for key, (function, name) in wanted.items():
-        total = totals.blocks.total(name, segment.rows.column(name), valid.flags) if function == "sum" else None
-        if total is not None:
-            found[key] = total
+        value = totals.blocks.whole(function, name, segment.rows.column(name), valid)
+        if value is not None:
+            found[key] = value
     return found
 
 

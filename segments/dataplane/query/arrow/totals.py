@@ -2,7 +2,7 @@
 
 A lone ``sum(x)`` reads its column as fast as memory gives it, so that reading which rows count next to it would double
 the time. Most segments of a table stay as they are between two queries, also of an upsert table: their part of the
-answer is known already, and of the others most blocks of rows (``block_sums``).
+answer is known already, and of the others most blocks of rows (``block_values``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any, Final
 
-from segments.dataplane.query.arrow.block_sums import BlockSums
+from segments.dataplane.query.arrow.block_values import BlockValues
 from segments.dataplane.query.arrow.row_mask import RowMask
 
 #: Values kept of one segment.
@@ -24,13 +24,13 @@ Value = float | None
 class Totals:
     """Of the rows of one segment. Safe between threads: what is computed twice is the same.
 
-    ``grows``: rows may come, so nothing is kept but sums under a mask, by blocks.
+    ``grows``: rows may come, so only what is kept by blocks under a mask is.
     """
 
     def __init__(self, *, grows: bool = False) -> None:
         self._grows = grows
         self._known: dict[Key, tuple[Any, Value]] = {}
-        self.blocks = BlockSums()
+        self.blocks = BlockValues()
 
     def are_kept(self, valid: RowMask | None) -> bool:
         """Is there anything to keep of a query over these rows?"""
