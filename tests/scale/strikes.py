@@ -15,7 +15,8 @@ _PROCESSES: Final = {
     "web": 2, "web-2": 2, "server": 4, "worker": 2, "mirror": 1, "beat": 1, "repairs": 1, "passes": 1, "validation": 1,
 }  # fmt: skip
 _WITHOUT_PEOPLE: Final = ("server", "worker", "mirror", "beat", "repairs", "passes", "validation")
-_OTHERS: Final = ("database", "ZooKeeper's leader", "S3 frozen")
+#: What a process dies next to, half of the time.
+_AWAY: Final = ("database", "ZooKeeper's leader", "S3 frozen")
 
 
 class Strikes:
@@ -30,7 +31,7 @@ class Strikes:
         """One fault, once everything is healthy after the one before; sometimes a process dies while something else is
         away.
         """
-        self.world.installation.wait_healthy(150)
+        self.world.wait_whole(150)
         found = self.world.installation.endpoints
         stays_so(self.random.uniform(0.5, 4))
         name = self._next()
@@ -38,14 +39,10 @@ class Strikes:
             self._kill(name, found)
             return
         seconds = self.random.uniform(1, AWAY_S)
-        work = {
-            "database": lambda: self.world.without_database(seconds), "ZooKeeper's leader": self.world.without_leader,
-            "S3 frozen": lambda: self.world.frozen_store(seconds),
-        }[name]  # fmt: skip
         self._note(name)
-        away = threading.Thread(target=work, name=name)
+        away = threading.Thread(target=self.world.fault(name, seconds), name=name)
         away.start()
-        if self.random.random() < 0.5:
+        if name in _AWAY and self.random.random() < 0.5:
             # A web process that starts without the database knows nobody, and answers 503.
             self._kill(self.random.choice(_WITHOUT_PEOPLE if name == "database" else list(_PROCESSES)), found)
         away.join()
@@ -53,7 +50,9 @@ class Strikes:
     def _next(self) -> str:
         """Everything has its turn in each round, in an order by chance."""
         if not self._round:
-            self._round = [*_PROCESSES, *_OTHERS] + [n for n, count in _PROCESSES.items() for _ in range(count - 1)]
+            self._round = [*_PROCESSES, *self.world.others(1)] + [
+                n for n, count in _PROCESSES.items() for _ in range(count - 1)
+            ]
             self.random.shuffle(self._round)
         return self._round.pop()
 
