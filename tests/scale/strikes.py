@@ -31,8 +31,7 @@ class Strikes:
         """One fault, once everything is healthy after the one before; sometimes a process dies while something else is
         away.
         """
-        self.world.wait_whole(150)
-        found = self.world.installation.endpoints
+        found = self.world.wait_whole(300)
         stays_so(self.random.uniform(0.5, 4))
         name = self._next()
         if name in _PROCESSES:

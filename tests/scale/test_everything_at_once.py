@@ -57,7 +57,8 @@ def test_whatever_dies_nothing_is_lost_or_doubled_and_no_query_fails(world: Worl
         poll(lambda: pushes.count > 1, 120, "the first push")
         work[0].start()
         until = time.monotonic() + SECONDS
-        while time.monotonic() < until:
+        opened.callback(_print, strikes, walk, pushes, followed, table, watch)
+        while time.monotonic() < until and all(one.works for one in work):
             walk.step()
         for one in reversed(work):
             one.stop(400)
@@ -65,7 +66,6 @@ def test_whatever_dies_nothing_is_lost_or_doubled_and_no_query_fails(world: Worl
         producer.stop()
         walk.answers.background.stop()
         _ends_whole(client, table, followed)
-    _print(strikes, walk, pushes, followed, table, watch)
     assert walk.is_shown()
     assert (walk.answers.wrong, pushes.answers.wrong, watch.failed) == ([], [], []), f"seed {SEED}: {strikes.done}"
     assert max(watch.took) <= SLOWEST_S

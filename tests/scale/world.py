@@ -30,6 +30,7 @@ from tests.s3_server import S3Server, start_s3
 from tests.scale.ensemble import Ensemble, running_ensemble
 from tests.scale.hosts import PREFIX, Fronted, OtherHost
 from tests.spark_cluster import SparkCluster
+from tests.waiting import poll
 
 #: Seconds for which S3 and the database do not answer.
 AWAY_S: Final = float(os.environ.get("SCALE_AWAY_S", "4"))
@@ -51,10 +52,15 @@ class World:
     spark: SparkCluster
     nginx: Nginx
 
-    def wait_whole(self, seconds: float = 150) -> None:
-        """Until everything on both hosts works."""
-        self.installation.wait_healthy(seconds)
+    def wait_whole(self, seconds: float = 150) -> dict[str, Any]:
+        """Until everything on both hosts works; endpoints.json of then."""
         self.other_host.wait(seconds)
+
+        def found() -> dict[str, Any]:
+            self.installation.wait_healthy(seconds)
+            return self.installation.endpoints  # a slow answer takes the file away for a moment
+
+        return poll(found, seconds, "everything works") or {}
 
     def kill(self, name: str, found: Mapping[str, Any] | None = None) -> None:
         """Kill -9 of one of its processes, which it starts again. ``found``: endpoints.json, which is there as long as
