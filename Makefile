@@ -143,7 +143,7 @@ test-scale: $(VENV)/.dev $(VENV)/.s3-server ## Each part of an installation on P
 		$(BIN)/python -m pytest -s tests/scale/test_fault_table.py $(ARGS)
 
 # What every change runs: it breaks no bound because the machine is busy.
-test-scale-short: $(VENV)/.dev $(VENV)/.s3-server ## The same with everything away for some seconds only, and half a minute of random kills
+test-scale-short: $(VENV)/.dev $(VENV)/.s3-server ## The same with everything away for some seconds only, and twenty seconds of random kills
 	$(BIN)/python -m pytest -s tests/scale $(ARGS)
 
 # Airflow's own package has pins that are not ours: examples/airflow/README.md says how to install it. Without it, skipped.

@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from typing import Any, Final
 
-from tests.scale.world import AWAY_S, World, stays_so
+from tests.scale.world import AWAY_S, IS_SHORT, SPARK_STARTS_AGAIN, World, stays_so
 
 #: Processes of the installation, and how often each is in one round: what answers and keeps data matters most.
 _PROCESSES: Final = {
@@ -43,15 +43,16 @@ class Strikes:
         away.start()
         if name in _AWAY and self.random.random() < 0.5:
             # A web process that starts without the database knows nobody, and answers 503.
-            self._kill(self.random.choice(_WITHOUT_PEOPLE if name == "database" else list(_PROCESSES)), found)
+            names = _WITHOUT_PEOPLE if name == "database" else tuple(_PROCESSES)
+            self._kill(self.random.choice([n for n in names if not (IS_SHORT and n == "worker")]), found)
         away.join()
 
     def _next(self) -> str:
         """Everything has its turn in each round, in an order by chance."""
         if not self._round:
-            self._round = [*_PROCESSES, *self.world.others(1)] + [
-                n for n, count in _PROCESSES.items() for _ in range(count - 1)
-            ]
+            names = [name for name, count in _PROCESSES.items() for _ in range(count)]
+            names += self.world.others(1)
+            self._round = [name for name in names if not (IS_SHORT and name in SPARK_STARTS_AGAIN)]
             self.random.shuffle(self._round)
         return self._round.pop()
 

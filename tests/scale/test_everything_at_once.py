@@ -1,7 +1,7 @@
 """Parts die by chance while queries, pushes, rollbacks and undos, a stream with commits and a followed folder go on:
 nothing is lost or doubled, no query fails, nothing is a 500.
 
-Half a minute by default; ``make chaos-scale`` sets half an hour (SCALE_CHAOS_SECONDS). A failure names its seed;
+Twenty seconds by default; ``make chaos-scale`` sets half an hour (SCALE_CHAOS_SECONDS). A failure names its seed;
 SCALE_CHAOS_SEED repeats a run's choices.
 """
 
@@ -28,7 +28,7 @@ from tests.scale.watching import AWAY, Watch
 from tests.scale.world import SLOWEST_S, World
 from tests.waiting import poll
 
-SECONDS: Final = float(os.environ.get("SCALE_CHAOS_SECONDS", "30"))
+SECONDS: Final = float(os.environ.get("SCALE_CHAOS_SECONDS", "20"))
 SEED: Final = int(os.environ.get("SCALE_CHAOS_SEED", str(random.SystemRandom().randrange(10**6))))
 #: Rows a second and partition; a segment ends every ten seconds or so.
 _RATE, _FLUSH = 100, 1_000

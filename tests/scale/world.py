@@ -34,6 +34,9 @@ from tests.waiting import poll
 
 #: Seconds for which S3 and the database do not answer.
 AWAY_S: Final = float(os.environ.get("SCALE_AWAY_S", "4"))
+#: What every change runs leaves out the faults after which Spark is started again: that takes half a minute each.
+IS_SHORT: Final = AWAY_S < 10
+SPARK_STARTS_AGAIN: Final = ("worker", "Spark master")
 #: Seconds that a query may take: other tests are at work next to the short form.
 SLOWEST_S: Final = float(os.environ.get("SCALE_SLOWEST_S", "20"))
 #: Seconds from a fault, or from its end, to the end of a push.
