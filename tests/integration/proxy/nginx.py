@@ -93,9 +93,9 @@ def running_nginx(folder: Path, *controllers: str, takes_prefix_off: bool = Fals
 def _addresses(controllers: Sequence[str], path: str) -> list[tuple[str, str]]:
     if len(controllers) == 1:
         return [("http://127.0.0.1:9000;", f"{controllers[0]}{path};")]
-    documented = ("server 127.0.0.1:9000;", "server 127.0.0.2:9000;")
+    documented = ("server 127.0.0.1:9000 ", "server 127.0.0.2:9000 ")
     return [
-        (words, f"server {url.removeprefix('http://')};") for words, url in zip(documented, controllers, strict=True)
+        (words, f"server {url.removeprefix('http://')} ") for words, url in zip(documented, controllers, strict=True)
     ]
 
 
