@@ -143,7 +143,7 @@ test-scale: $(VENV)/.dev $(VENV)/.s3-server ## Each part of an installation on P
 		$(BIN)/python -m pytest -s tests/scale/test_fault_table.py $(ARGS)
 
 # What every change runs: it breaks no bound because the machine is busy.
-test-scale-short: $(VENV)/.dev $(VENV)/.s3-server ## The same with everything away for some seconds only, and half a minute of random kills
+test-scale-short: $(VENV)/.dev $(VENV)/.s3-server ## The same with everything away for some seconds only, and twenty seconds of random kills
 	$(BIN)/python -m pytest -s tests/scale $(ARGS)
 
 # Airflow's own package has pins that are not ours: examples/airflow/README.md says how to install it. Without it, skipped.
@@ -160,7 +160,7 @@ conformance-real: $(VENV)/.dev ## All of it against a real Apache Pinot 0.11.0, 
 # Seconds of each part: CHAOS_SECONDS, HISTORY_SECONDS, HANGING_SECONDS. CHAOS_SEED repeats the choices of a run,
 # CHAOS_PAUSELESS=0 leaves the table with pauseless commits out of the kills.
 chaos-scale: $(VENV)/.dev $(VENV)/.s3-server ## Half an hour of random kills of everything that test-scale has, under all kinds of work (SCALE_CHAOS_SECONDS, SCALE_CHAOS_SEED)
-	SCALE_AWAY_S=$${SCALE_AWAY_S:-30} SCALE_CHAOS_SECONDS=$${SCALE_CHAOS_SECONDS:-1800} \
+	SCALE_AWAY_S=$${SCALE_AWAY_S:-30} SCALE_PUSHED_S=$${SCALE_PUSHED_S:-300} SCALE_CHAOS_SECONDS=$${SCALE_CHAOS_SECONDS:-1800} \
 		$(BIN)/python -m pytest -s tests/scale/test_everything_at_once.py $(ARGS)
 
 chaos: $(VENV)/.dev ## Random kills: half an hour under a stream, 5 minutes of a table's history; 10 minutes of a hanging deep store

@@ -21,6 +21,11 @@ class Background:
         self._thread.start()
         return self
 
+    @property
+    def works(self) -> bool:
+        """Did no step raise so far?"""
+        return self._failure is None
+
     def stop(self, seconds: float = 60.0) -> None:
         """No more, once the last step is over, which takes at most so long; raises what a step raised."""
         self.stopping.set()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyspark
@@ -18,54 +19,87 @@ _SPARK = Path(pyspark.__file__).parent
 _ENVIRONMENT = ("PATH", "HOME", "LANG", "TMPDIR")
 
 
-@contextmanager
-def spark_cluster(folder: Path, environment: Mapping[str, str] | None = None) -> Iterator[str]:
-    """The master's address, when both workers are registered. Nothing of this repository is on their paths.
-    ``environment``: of the executors, beside what they need to start.
+@dataclass
+class SparkCluster:
+    """``master`` is what SPARK_MASTER is set to. Nothing of this repository is on the paths of its processes.
+    ``environment``: of the executors, beside what they need to start; ``addresses``: of the workers.
     """
-    given = dict(environment or {})
-    port, log = free_port(), folder / "master.log"
-    (folder / "spark-defaults.conf").write_text("spark.master.rest.enabled false\n")
-    processes = [
-        _start(folder, log, given, "master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
-    ]
-    master = f"spark://127.0.0.1:{port}"
-    try:
-        for number in range(2):
-            processes.append(
-                _start(
-                    folder,
-                    folder / f"worker{number}.log",
-                    given,
-                    "worker.Worker",
-                    "--host",
-                    "127.0.0.1",
-                    "--cores",
-                    "1",
-                    "--memory",
-                    "1500M",
-                    "--webui-port",
-                    "0",
-                    "--work-dir",
-                    str(folder / f"work{number}"),
-                    master,
-                )
-            )
-        wait_until(lambda: log.read_text().count("Registering worker") == 2, 240, "two workers", every_s=0.1)
-        yield master
-    finally:
-        for process in processes:
+
+    folder: Path
+    environment: Mapping[str, str]
+    addresses: Sequence[str] = ("127.0.0.1", "127.0.0.1")
+    port: int = field(default_factory=free_port)
+    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @property
+    def master(self) -> str:
+        return f"spark://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Master and workers; ``wait`` says when they know one another."""
+        (self.folder / "spark-defaults.conf").write_text("spark.master.rest.enabled false\n")
+        self.start_master()
+        for number, address in enumerate(self.addresses):
+            place = ("--host", address, "--work-dir", str(self.folder / f"work{number}"))
+            size = ("--cores", "1", "--memory", "1500M", "--webui-port", "0")
+            self._start(f"worker{number}", "worker.Worker", *place, *size, self.master)
+
+    def wait(self) -> None:
+        """Until both workers are registered."""
+        log = self.folder / "master.log"
+        wait_until(lambda: log.read_text().count("Registering worker") >= 2, 240, "two workers", every_s=0.1)
+
+    def start_master(self) -> None:
+        """At the same port as before."""
+        self._start("master", "master.Master", "--host", "127.0.0.1", "--port", str(self.port), "--webui-port", "0")
+
+    def kill_master(self) -> None:
+        """kill -9; it keeps nothing, so the next one knows no application."""
+        self.processes["master"].kill()
+        self.processes["master"].wait(20)
+
+    def executors(self) -> list[int]:
+        """Process ids of those that run."""
+        found = []
+        for name, process in self.processes.items():
+            if name != "master" and process.poll() is None:
+                lists = Path(f"/proc/{process.pid}/task").glob("*/children")
+                children = {int(pid) for one in lists for pid in one.read_text().split()}
+                found += [pid for pid in children if b"CoarseGrainedExecutorBackend" in _command(pid)]
+        return sorted(found)
+
+    def stop(self) -> None:
+        """All of it."""
+        for process in self.processes.values():
             process.terminate()
-        for process in processes:
+        for process in self.processes.values():
             process.wait(60)
 
+    def _start(self, name: str, kind: str, *arguments: str) -> None:
+        java = find_java(os.environ)
+        environment = dict(self.environment) | {k: os.environ[k] for k in _ENVIRONMENT if k in os.environ} | {
+            "JAVA_HOME": str(java.home), "SPARK_HOME": str(_SPARK), "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_DAEMON_MEMORY": "256m", "SPARK_CONF_DIR": str(self.folder),
+        }  # fmt: skip
+        command = [str(_SPARK / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind}", *arguments]
+        with (self.folder / f"{name}.log").open("ab") as out:
+            self.processes[name] = subprocess.Popen(command, cwd=self.folder, env=environment, stdout=out, stderr=out)
 
-def _start(folder: Path, log: Path, given: Mapping[str, str], kind: str, *arguments: str) -> subprocess.Popen[bytes]:
-    java = find_java(os.environ)
-    environment = dict(given) | {k: os.environ[k] for k in _ENVIRONMENT if k in os.environ} | {
-        "JAVA_HOME": str(java.home), "SPARK_HOME": str(_SPARK), "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_DAEMON_MEMORY": "256m", "SPARK_CONF_DIR": str(folder),
-    }  # fmt: skip
-    command = [str(_SPARK / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind}", *arguments]
-    with log.open("wb") as out:
-        return subprocess.Popen(command, cwd=folder, env=environment, stdout=out, stderr=out)
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # it ended meanwhile
+        return b""
+
+
+@contextmanager
+def spark_cluster(folder: Path, environment: Mapping[str, str] | None = None) -> Iterator[str]:
+    """The master's address, when both workers are registered."""
+    cluster = SparkCluster(folder, environment or {})
+    try:
+        cluster.start()
+        cluster.wait()
+        yield cluster.master
+    finally:
+        cluster.stop()

@@ -24,6 +24,7 @@ from segments.metrics import installation as metrics
 from segments.mirror import database
 from segments.mirror.config_history import ConfigHistory
 from segments.mirror.odd_texts import OddTexts
+from segments.mirror.outage import database_outage
 from segments.mirror.pending import Dirty, Pending, Work, pieces_of
 from segments.mirror.progress import FirstReading
 from segments.mirror.rows import Changes, TableState, recompute
@@ -31,6 +32,7 @@ from segments.mirror.segment_rows import Rows, has_record
 from segments.mirror.snapshots import TableHistory
 from segments.models import Cluster
 from segments.names import REALTIME, split_table_name
+from segments.services.core.database_faults import UNREACHABLE
 from segments.services.tables.stored_documents import read_config, read_schema
 from segments.store import paths
 from segments.store.base import Store, Watch
@@ -101,6 +103,7 @@ class ClusterFollower:
             work = self._pending.next(wait=synced)
             try:
                 close_old_connections()
+                database_outage.check()
                 if work.everything and not synced:
                     self.sync_all()
                     synced = True
@@ -116,16 +119,24 @@ class ClusterFollower:
                 self._report(str(error))
                 self._pending.again(work, pause)
                 pause = min(pause * 2, _PAUSES_S[1])
+            except UNREACHABLE as error:
+                metrics.MIRROR_ERRORS.add(self._cluster.name)
+                database_outage.note(error)
+                self._begin_again()
             except Exception as error:
                 metrics.MIRROR_ERRORS.add(self._cluster.name)
                 log.exception("The mirror of %s could not follow; everything is read again.", self._cluster)
                 self._report(f"{type(error).__name__}; see the mirror's log.")
-                self._tables.clear()
-                self._written.clear()
-                self._histories.clear()
-                self._configs.forget()
-                self._odd_texts.forget()
-                self._pending.again(Work(everything=True), _PAUSES_S[0])
+                self._begin_again()
+
+    def _begin_again(self) -> None:
+        """What was written is not known."""
+        self._tables.clear()
+        self._written.clear()
+        self._histories.clear()
+        self._configs.forget()
+        self._odd_texts.forget()
+        self._pending.again(Work(everything=True), _PAUSES_S[0])
 
     def stop(self) -> None:
         """Make ``run`` return."""

@@ -12,9 +12,11 @@ from typing import Final, Protocol
 from django.db import Error as DatabaseError
 from django.db import close_old_connections, connections
 
+from segments.mirror.outage import database_outage
 from segments.mirror.pinot import PinotMirror
 from segments.models import Cluster
 from segments.services.clusters.cluster_spec import CONFIGURED
+from segments.services.core.database_faults import UNREACHABLE
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +55,10 @@ class ClusterMirrors:
         while True:
             try:
                 close_old_connections()
+                database_outage.check()
                 self.compare()
+            except UNREACHABLE as error:
+                database_outage.note(error)
             except DatabaseError:
                 log.exception("The clusters could not be listed; trying again.")
             if self._stop.wait(self._poll_s):

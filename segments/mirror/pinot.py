@@ -23,10 +23,12 @@ from segments.gateways.pinot import PinotController, PinotRefused
 from segments.gateways.pinot.refusals import REFUSED, UNEXPECTED, UP, WRONG_CLUSTER
 from segments.mirror.cluster_follower import ClusterFollower
 from segments.mirror.ingestion.record_source import sessions_followed
+from segments.mirror.outage import database_outage
 from segments.models import Cluster
 from segments.services.clusters import clusters
 from segments.services.clusters.cluster_state import note_mirror, note_state
 from segments.services.core.context import Context
+from segments.services.core.database_faults import UNREACHABLE
 from segments.store import paths
 
 log = logging.getLogger(__name__)
@@ -87,11 +89,14 @@ class PinotMirror:
             started = time.monotonic()
             try:
                 close_old_connections()
+                database_outage.check()
                 self._follow_once()
             except NotFound:
                 return  # it was removed; whoever keeps the mirrors ends this one
             except PinotAdminError as error:
                 self._report(str(error))
+            except UNREACHABLE as error:
+                database_outage.note(error)
             except Exception as error:
                 log.exception("Cluster %s cannot be mirrored now.", self._name)
                 self._report(f"{type(error).__name__}; see the mirror's log.")
@@ -139,6 +144,7 @@ class PinotMirror:
         while not self._stop.wait(self._health_s):
             try:
                 close_old_connections()
+                database_outage.check()
                 ctx = wiring.context(self._name)
                 self._note_controller(ctx)
                 number += 1
@@ -149,6 +155,8 @@ class PinotMirror:
                     self._check_again()
             except NotFound:
                 return
+            except UNREACHABLE as error:
+                database_outage.note(error)
             except Exception:
                 log.exception("How cluster %s is could not be noted.", self._name)
 

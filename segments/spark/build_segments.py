@@ -16,6 +16,7 @@ from segments.gateways.input_files.access import access_from_json
 from segments.gateways.input_files.source import input_source
 from segments.spark import session
 from segments.spark.build_part import BuildJob, Built, Failed, read_answers, try_build_part
+from segments.spark.executors import SparkAway
 from segments.spark.reading.cuts import Answer, Item, find_cuts
 from segments.spark.reading.rows import count_rows
 
@@ -139,6 +140,9 @@ class SparkBuilder:
                     fresh = arrived.value[reported:]
                     reported += len(fresh)
                     report(fresh)
+                    session.check_executors(self.master)
+            except SparkAway:
+                raise
             except BaseException:
                 spark.cancelJobGroup(group)
                 run.done.wait(10)

@@ -18,6 +18,7 @@ from traceback import walk_tb
 from typing import Any, Final
 
 from segments.errors import Unavailable
+from segments.spark.executors import Executors, SparkAway, check_master, is_local
 from segments.spark.shipped_code import shipped_code
 
 log = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ _TASK_ATTEMPTS: Final = 3
 _LONGEST_WHY: Final = 1_000
 _lock = threading.RLock()
 _contexts: dict[str, Any] = {}
+_executors: dict[str, Executors] = {}
 
 
 def context(master: str) -> Any:
@@ -45,20 +47,52 @@ def context(master: str) -> Any:
     """
     with _lock:
         found = _contexts.get(master)
-        if found is not None and is_alive(found):
+        if found is not None and is_alive(found) and not _is_lost(master):
             return found
         if found is not None:
-            log.warning("The Spark JVM of this process is gone; starting another.")
+            log.warning("The Spark context of this process is of no use any more; starting another.")
         forget()
+        check_master(master)
         _contexts[master] = _start(master)
+        _executors[master] = Executors(_contexts[master], master)
         return _contexts[master]
 
 
+def check_executors(master: str) -> None:
+    """To be called while a job runs. SparkAway when the cluster gives it no executors; its context is forgotten then,
+    so that the next job begins with another one.
+    """
+    watched = _executors.get(master)
+    if watched is None:
+        return
+    try:
+        watched.check()
+    except SparkAway:
+        forget()
+        raise
+
+
 def is_alive(found: Any) -> bool:
-    """Whether the context's JVM still runs and the context is not stopped."""
+    """Whether the context's JVM still runs and the context is not stopped, which a cluster does, too."""
     gateway = found._gateway
     process = getattr(gateway, "proc", None)
-    return found._jsc is not None and (process is None or process.poll() is None)
+    if found._jsc is None or (process is not None and process.poll() is not None):
+        return False
+    from py4j.protocol import Py4JError  # see forget
+
+    try:
+        return not found._jsc.sc().isStopped()
+    except Py4JError:  # it is going down at this moment
+        return False
+
+
+def _is_lost(master: str) -> bool:
+    from py4j.protocol import Py4JError  # see forget
+
+    try:
+        return _executors[master].are_lost()
+    except Py4JError:
+        return True
 
 
 def forget() -> None:
@@ -69,6 +103,7 @@ def forget() -> None:
         for found in _contexts.values():
             _end(found)
         _contexts.clear()
+        _executors.clear()
         SparkContext._active_spark_context = None
         SparkContext._gateway = None
         SparkContext._jvm = None
@@ -110,10 +145,10 @@ def _start(master: str) -> Any:
     from pyspark import SparkConf, SparkContext  # see forget
 
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
-    if master.startswith("local"):
+    if is_local(master):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    if not master.startswith("local"):  # on the executors' machines
+    if not is_local(master):  # on the executors' machines
         os.environ["PYSPARK_PYTHON"] = os.environ.get("PINOTADMIN_SPARK_PYTHON") or sys.executable
     paths = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and p != str(_REPOSITORY)]
     os.environ["PYTHONPATH"] = os.pathsep.join([str(_REPOSITORY), *paths])
@@ -122,7 +157,7 @@ def _start(master: str) -> Any:
         conf = conf.set(key, value)
     try:
         started = SparkContext(conf=conf)
-        if not master.startswith("local"):
+        if not is_local(master):
             started.addPyFile(shipped_code())
         return started
     except Exception as error:
@@ -162,7 +197,7 @@ def _settings(master: str) -> dict[str, str]:
         "spark.task.maxFailures": str(_TASK_ATTEMPTS),
         "spark.python.worker.reuse": "true",
     }
-    if not master.startswith("local"):
+    if not is_local(master):
         return {**common, **_driver_addresses()}
     local = {
         "spark.python.daemon.module": "segments.spark.worker_daemon",

@@ -137,11 +137,32 @@ def test_web_processes_and_servers_keep_the_names_by_which_others_find_them(mani
     assert services["pinotadmin-web"]["selector"]["app.kubernetes.io/component"] == "web"
 
 
+def test_with_tls_who_is_called_shows_a_certificate_and_everybody_has_the_authority(
+    values: Path, manifests: list[Manifest]
+) -> None:
+    is_on = bool(yaml.safe_load(values.read_text()).get("tls"))
+    (shared,) = [one["data"] for one in manifests if one["kind"] == "ConfigMap"]
+    assert shared.get("PINOTADMIN_TLS_CA") == ("/etc/pinotadmin/tls/ca.crt" if is_on else None)
+    for role, pod in pods(manifests):
+        volumes = [volume["secret"] for volume in pod["volumes"] if volume["name"] == "tls"]
+        assert [one["secretName"] for one in volumes] == (["pinotadmin-parts"] if is_on else []), role
+        (container,) = pod["containers"]
+        shown = [entry["name"] for entry in container["env"] if entry["name"].startswith("PINOTADMIN_TLS_C")]
+        is_called = role in ("web", "server")
+        if is_on:
+            assert ("items" in volumes[0], "PINOTADMIN_TLS_CERTIFICATE" in shown) == (not is_called, is_called), role
+            assert [m["mountPath"] for m in container["volumeMounts"] if m["name"] == "tls"] == ["/etc/pinotadmin/tls"]
+        if is_called:
+            schemes = {container[f"{kind}Probe"]["httpGet"]["scheme"] for kind in ("startup", "liveness", "readiness")}
+            assert schemes == {"HTTPS" if is_on else "HTTP"}, role
+
+
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
         ("settings.DATABASE_URL=postgresql://u:hidden@h/n", "settings.DATABASE_URL is a secret"),
         ("settings.PINOTADMIN_HOST=x", "settings.PINOTADMIN_HOST is set by the chart"),
+        ("settings.PINOTADMIN_TLS_CA=/x", "settings.PINOTADMIN_TLS_CA is set by the chart"),
         ("settings.ZOOKEEPER_URL=", "settings.ZOOKEEPER_URL names"),
         ("existingSecret=", "existingSecret names the Secret"),
         ("server.replica=3", "replica"),

@@ -16,6 +16,8 @@ import pytest
 import yaml
 
 from segments.domain.jobs.workers.pools import Pool
+from segments.gateways.tls.certificate import Certificate
+from segments.gateways.tls.trust import Trust
 from segments.management.commands.run import ROLES, Command
 from segments.management.newer_database import WRITING
 from segments.processes.roles.commands import POOLS_OF
@@ -120,3 +122,34 @@ def test_the_documents_list_makes_secrets_that_the_parts_take(compose: dict[str,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (checked.returncode, checked.stdout) == (0, "Nothing is wrong.\n"), checked.stdout + checked.stderr
+
+
+def test_with_tls_the_called_parts_show_the_certificates_that_the_documents_list_makes(
+    ours: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    over = yaml.safe_load((ROOT / "deployment/compose.tls.yaml").read_text())
+    (commands,) = [text for text in lists_of("With compose") if "openssl" in text]
+    own = "\n".join(line for line in commands.splitlines() if not line.startswith("chown "))
+    script = own.replace("/etc/pinotadmin", str(tmp_path))
+    made = subprocess.run(["sh", "-e", "-c", script], capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+    files = {
+        name: tmp_path / source["file"].removeprefix("/etc/pinotadmin/") for name, source in over["secrets"].items()
+    }
+    assert {path.stat().st_mode & 0o777 for path in files.values()} == {0o600}
+    assert set(over["services"]) == set(ours) - {"setup"}
+    for name, service in over["services"].items():
+        given = {k: v.removeprefix("/run/secrets/") for k, v in service["environment"].items()}
+        assert set(given) <= known_settings()
+        assert set(given.values()) == set(service["secrets"]), name
+        assert given["PINOTADMIN_TLS_CA"] == "tls-ca"
+        if ours[name]["command"][1] not in ("web", "server"):
+            continue
+        host = ours[name]["environment"]["PINOTADMIN_HOST"]
+        shown = Certificate(str(files[given["PINOTADMIN_TLS_CERTIFICATE"]]))
+        assert shown.check(host, Trust(str(files["tls-ca"]))) > 300 * 86_400
+        before, after = (" ".join(one["healthcheck"]["test"]) for one in (ours[name], service))
+        address = re.search(r"http://(\S+?)\"", before)
+        assert address is not None
+        assert f'"https://{address[1]}"' in after, name
+        compile(service["healthcheck"]["test"][-1], name, "exec")

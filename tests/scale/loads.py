@@ -72,7 +72,7 @@ class Followed:
         name = f"F{len(self.rows)}"
         self.rows[name] = 5
         self.folder.put(name, 5)
-        poll(self.is_whole, 180, f"rows of {name}")
+        poll(self.is_whole, max(180.0, PUSHED_S), f"rows of {name}")
 
     def is_whole(self) -> bool:
         """Is each row of each file visible once? Otherwise the folder is read again, as a schedule does."""

@@ -8,14 +8,15 @@ import time
 from contextlib import suppress
 from typing import Any, Final
 
-from tests.scale.world import AWAY_S, World, stays_so
+from tests.scale.world import AWAY_S, IS_SHORT, SPARK_STARTS_AGAIN, World, stays_so
 
 #: Processes of the installation, and how often each is in one round: what answers and keeps data matters most.
 _PROCESSES: Final = {
     "web": 2, "web-2": 2, "server": 4, "worker": 2, "mirror": 1, "beat": 1, "repairs": 1, "passes": 1, "validation": 1,
 }  # fmt: skip
 _WITHOUT_PEOPLE: Final = ("server", "worker", "mirror", "beat", "repairs", "passes", "validation")
-_OTHERS: Final = ("database", "ZooKeeper's leader", "S3 frozen")
+#: What a process dies next to, half of the time.
+_AWAY: Final = ("database", "ZooKeeper's leader", "S3 frozen")
 
 
 class Strikes:
@@ -30,30 +31,28 @@ class Strikes:
         """One fault, once everything is healthy after the one before; sometimes a process dies while something else is
         away.
         """
-        self.world.installation.wait_healthy(150)
-        found = self.world.installation.endpoints
+        found = self.world.wait_whole(300)
         stays_so(self.random.uniform(0.5, 4))
         name = self._next()
         if name in _PROCESSES:
             self._kill(name, found)
             return
         seconds = self.random.uniform(1, AWAY_S)
-        work = {
-            "database": lambda: self.world.without_database(seconds), "ZooKeeper's leader": self.world.without_leader,
-            "S3 frozen": lambda: self.world.frozen_store(seconds),
-        }[name]  # fmt: skip
         self._note(name)
-        away = threading.Thread(target=work, name=name)
+        away = threading.Thread(target=self.world.fault(name, seconds), name=name)
         away.start()
-        if self.random.random() < 0.5:
+        if name in _AWAY and self.random.random() < 0.5:
             # A web process that starts without the database knows nobody, and answers 503.
-            self._kill(self.random.choice(_WITHOUT_PEOPLE if name == "database" else list(_PROCESSES)), found)
+            names = _WITHOUT_PEOPLE if name == "database" else tuple(_PROCESSES)
+            self._kill(self.random.choice([n for n in names if not (IS_SHORT and n == "worker")]), found)
         away.join()
 
     def _next(self) -> str:
         """Everything has its turn in each round, in an order by chance."""
         if not self._round:
-            self._round = [*_PROCESSES, *_OTHERS] + [n for n, count in _PROCESSES.items() for _ in range(count - 1)]
+            names = [name for name, count in _PROCESSES.items() for _ in range(count)]
+            names += self.world.others(1)
+            self._round = [name for name in names if not (IS_SHORT and name in SPARK_STARTS_AGAIN)]
             self.random.shuffle(self._round)
         return self._round.pop()
 

@@ -1,7 +1,7 @@
 """Parts die by chance while queries, pushes, rollbacks and undos, a stream with commits and a followed folder go on:
 nothing is lost or doubled, no query fails, nothing is a 500.
 
-Half a minute by default; ``make chaos-scale`` sets half an hour (SCALE_CHAOS_SECONDS). A failure names its seed;
+Twenty seconds by default; ``make chaos-scale`` sets half an hour (SCALE_CHAOS_SECONDS). A failure names its seed;
 SCALE_CHAOS_SEED repeats a run's choices.
 """
 
@@ -24,11 +24,11 @@ from tests.chaos.streaming import Producer, chain_is_whole, visible
 from tests.integration.running import Client
 from tests.scale.loads import Followed, Pushes
 from tests.scale.strikes import Strikes
-from tests.scale.watching import Watch
+from tests.scale.watching import AWAY, Watch
 from tests.scale.world import SLOWEST_S, World
 from tests.waiting import poll
 
-SECONDS: Final = float(os.environ.get("SCALE_CHAOS_SECONDS", "30"))
+SECONDS: Final = float(os.environ.get("SCALE_CHAOS_SECONDS", "20"))
 SEED: Final = int(os.environ.get("SCALE_CHAOS_SEED", str(random.SystemRandom().randrange(10**6))))
 #: Rows a second and partition; a segment ends every ten seconds or so.
 _RATE, _FLUSH = 100, 1_000
@@ -57,19 +57,19 @@ def test_whatever_dies_nothing_is_lost_or_doubled_and_no_query_fails(world: Worl
         poll(lambda: pushes.count > 1, 120, "the first push")
         work[0].start()
         until = time.monotonic() + SECONDS
-        while time.monotonic() < until:
+        opened.callback(_print, strikes, walk, pushes, followed, table, watch)
+        while time.monotonic() < until and all(one.works for one in work):
             walk.step()
         for one in reversed(work):
             one.stop(400)
-        world.installation.wait_healthy(150)
+        world.wait_whole(150)
         producer.stop()
         walk.answers.background.stop()
         _ends_whole(client, table, followed)
-    _print(strikes, walk, pushes, followed, table, watch)
     assert walk.is_shown()
     assert (walk.answers.wrong, pushes.answers.wrong, watch.failed) == ([], [], []), f"seed {SEED}: {strikes.done}"
     assert max(watch.took) <= SLOWEST_S
-    assert {status for status in watch.others if status >= 500} <= {503}, watch.others
+    assert {status for status in watch.others if status >= 500} <= AWAY, watch.others
 
 
 def _ends_whole(client: Client, table: Table, followed: Followed) -> None:

@@ -12,31 +12,39 @@ import pytest
 
 from tests.integration.browser.pushing import push
 from tests.integration.running import Client
-from tests.scale.watching import Watch
-from tests.scale.world import PUSHED_S, SLOWEST_S, World
+from tests.scale.watching import AWAY, Watch
+from tests.scale.world import IS_SHORT, PUSHED_S, SLOWEST_S, SPARK_STARTS_AGAIN, World
 from tests.waiting import poll
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
 
-@pytest.mark.parametrize(
-    "row", ["web", "worker", "mirror", "beat", "server", "database", "ZooKeeper's leader", "S3 frozen"]
-)
+ROWS = (
+    "web", "worker", "mirror", "beat", "server", "database", "ZooKeeper's leader", "S3 frozen", "Spark executor",
+    "Spark master", "nginx reload", "the other host",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if not (IS_SHORT and row in SPARK_STARTS_AGAIN)])
 def test_a_part_dies_under_queries_and_a_push(world: World, row: str) -> None:
     installation, client = world.installation, Client(world.installation.endpoints)
     with Watch(installation.endpoints) as watch:
         poll(lambda: len(watch.took) >= 20, 30, "the first queries")
-        made = push(installation, client, "pushed", row.replace(" ", "_").replace("'", ""), 50, wait=False)
-        world.fault(row)()
+        name = row.replace(" ", "_").replace("'", "")
+        if row == "Spark master":  # the next one finds out, whose context nobody knows any more
+            world.fault(row)()
+        made = push(installation, client, "pushed", name, 50, wait=False)
+        if row != "Spark master":
+            world.fault(row)()
         began = time.monotonic()
         poll(lambda: _state(client, made) == "DONE", PUSHED_S, f"the push next to '{row}'")
         pushed_s = time.monotonic() - began
         poll(lambda: client.sql("select count(*) from pushed") == [[50]], 20, "its rows")
-        installation.wait_healthy()
+        world.wait_whole()
     _print(row, watch, pushed_s)
     assert watch.failed == []
     assert max(watch.took) <= SLOWEST_S
-    assert {s for s in watch.others if s >= 500} <= {503}, watch.others
+    assert {s for s in watch.others if s >= 500} <= AWAY, watch.others
 
 
 def _state(client: Client, made: str) -> Any:

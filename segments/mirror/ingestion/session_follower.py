@@ -18,7 +18,9 @@ from segments.errors import PinotAdminError
 from segments.mirror.ingestion import database
 from segments.mirror.ingestion.database import Written
 from segments.mirror.ingestion.rows import session_rows
+from segments.mirror.outage import database_outage
 from segments.models import Cluster, Table
+from segments.services.core.database_faults import UNREACHABLE
 from segments.store.base import Store, Watch
 
 log = logging.getLogger(__name__)
@@ -117,7 +119,12 @@ class SessionFollower:
     def _tables_now(self) -> set[str]:
         try:
             close_old_connections()
+            database_outage.check()
             return self._all_tables()
+        except UNREACHABLE as error:
+            database_outage.note(error)
+            self._again(set(), is_doubtful=True)
+            return set()
         except (PinotAdminError, DatabaseError) as error:
             log.warning("File ingestion sessions of %s cannot be listed now: %s", self._cluster, error)
             self._again(set(), is_doubtful=True)
@@ -131,7 +138,10 @@ class SessionFollower:
     def _try(self, name: str) -> bool:
         try:
             close_old_connections()
+            database_outage.check()
             return self._sync(name)
+        except UNREACHABLE as error:
+            database_outage.note(error)
         except (PinotAdminError, DatabaseError) as error:
             log.warning("File ingestion sessions of %s cannot be mirrored now: %s", name, error)
         except Exception:

@@ -50,6 +50,7 @@ from segments.services.segments.online import wait_until_online
 from segments.services.segments.replaced.by_push import check_names
 from segments.services.tables.quota import check_quota
 from segments.spark.build_part import BuildJob, Built, Failed, read_notes
+from segments.spark.executors import ExecutorsLost, SparkAway
 from segments.store import paths
 
 log = logging.getLogger(__name__)
@@ -113,16 +114,15 @@ def _stopped(session: Session, error: PinotAdminError) -> str:
         except PinotAdminError as second:
             return _stopped(session, second)
         return f"Push {push.pk} of {push.table_name} failed: {error}"
-    if isinstance(error, ControllerFault | NoAnswer) and _is_young(session):
-        # Nothing was tried: a controller that is down, or a deep store that hangs, for some minutes costs no push an
-        # attempt.
+    if isinstance(error, ControllerFault | NoAnswer | SparkAway) and _is_young(session):
+        # Nothing was tried: a controller or a Spark cluster that is down, or a deep store that hangs, for some minutes
+        # costs no push an attempt.
         session.release(
-            _RETRY_UNREACHABLE_S,
+            _PAUSE_S if isinstance(error, ExecutorsLost) else _RETRY_UNREACHABLE_S,
             error=push.error if push.stage == Push.Stage.REVERT else str(error),
             attempts=max(push.attempts - 1, 0),
         )
-        whom = "the deep store" if isinstance(error, NoAnswer) else f"the controller of cluster '{push.cluster}'"
-        return f"Push {push.pk} waits for {whom}: {error}"
+        return f"Push {push.pk} waits for {_away(error, push.cluster)}: {error}"
     if push.attempts > 2 * MAX_ATTEMPTS:
         session.update(
             state=Push.State.FAILED,
@@ -133,6 +133,12 @@ def _stopped(session: Session, error: PinotAdminError) -> str:
     text = push.error if push.stage == Push.Stage.REVERT else str(error)
     session.release(_PAUSE_S, error=text)
     return f"Push {push.pk} waits for its next attempt: {error}"
+
+
+def _away(error: PinotAdminError, cluster: str) -> str:
+    if isinstance(error, SparkAway):
+        return "Spark"
+    return "the deep store" if isinstance(error, NoAnswer) else f"the controller of cluster '{cluster}'"
 
 
 def _is_young(session: Session) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +20,7 @@ from tests.waiting import poll
 MISSING: Final = "nginx is not installed (apt install nginx-light)"
 #: The one address whose word on people's addresses is taken.
 PROXY: Final = "127.0.0.2"
-_MAIN: Final = """daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/error.log;
+_MAIN: Final = """daemon off; {account} pid {folder}/nginx.pid; error_log {folder}/error.log;
 events {{}}
 http {{
     access_log off; proxy_bind {proxy};
@@ -47,29 +49,54 @@ def _openssl(folder: Path, *arguments: str) -> None:
     subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
 
 
+@dataclass
+class Nginx:
+    """A running one; ``site`` is its address, without the prefix."""
+
+    site: str
+    process: subprocess.Popen[bytes]
+
+    def reload(self) -> None:
+        """It reads its configuration again: other processes take over, and those of before end what they were at."""
+        self.process.send_signal(signal.SIGHUP)
+
+
 @contextmanager
-def running_nginx(folder: Path, controller: str, *, takes_prefix_off: bool = False) -> Iterator[str]:
-    """The document's server in front of this web process; yields its address, without the prefix."""
+def running_nginx(folder: Path, *controllers: str, takes_prefix_off: bool = False) -> Iterator[Nginx]:
+    """The document's server in front of this web process, or its other one in front of two, each on a host of its
+    own.
+    """
     port = free_port()
-    server = lists_of("Behind a proxy")[1]
+    server = lists_of("Behind a proxy")[len(controllers)]
     for words, ours in (
         ("listen 443", f"listen 127.0.0.1:{port}"),
         ("server_name tools.example", "server_name 127.0.0.1"),
         ("/etc/nginx/", f"{folder}/"),
-        ("http://127.0.0.1:9000;", f"{controller}{'/' if takes_prefix_off else ''};"),
+        *_addresses(controllers, "/" if takes_prefix_off else ""),
     ):
         assert words in server, words
         server = server.replace(words, ours)
     file = folder / f"nginx-{port}.conf"
-    file.write_text(_MAIN.format(folder=folder, proxy=PROXY, server=server))
+    # What it starts cannot read the tests' folder as another user.
+    account = "user root;" if os.getuid() == 0 else ""
+    file.write_text(_MAIN.format(folder=folder, proxy=PROXY, server=server, account=account))
     with (folder / "nginx.log").open("ab") as log:
         process = subprocess.Popen([program(), "-p", str(folder), "-c", str(file)], stdout=log, stderr=log)
     try:
         poll(lambda: _answers(process, port), 20, "nginx")
-        yield f"https://127.0.0.1:{port}"
+        yield Nginx(f"https://127.0.0.1:{port}", process)
     finally:
         process.terminate()
         process.wait(20)
+
+
+def _addresses(controllers: Sequence[str], path: str) -> list[tuple[str, str]]:
+    if len(controllers) == 1:
+        return [("http://127.0.0.1:9000;", f"{controllers[0]}{path};")]
+    documented = ("server 127.0.0.1:9000 ", "server 127.0.0.2:9000 ")
+    return [
+        (words, f"server {url.removeprefix('http://')} ") for words, url in zip(documented, controllers, strict=True)
+    ]
 
 
 def _answers(process: subprocess.Popen[bytes], port: int) -> bool:

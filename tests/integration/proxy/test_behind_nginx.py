@@ -62,8 +62,8 @@ def behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Behind]:
     authority = certificate(folder)
     installation = Installation(folder / "data", settings=settings).start()
     try:
-        with running_nginx(folder, installation.endpoints["controller"]) as site:
-            yield Behind(installation, site, authority)
+        with running_nginx(folder, installation.endpoints["controller"]) as nginx:
+            yield Behind(installation, nginx.site, authority)
     finally:
         assert installation.stop() == 0, installation.log.read_text()[-4000:]
 
@@ -181,7 +181,7 @@ def test_the_audit_record_has_the_persons_address_whatever_they_write(behind: Be
 
 def test_a_proxy_may_take_the_prefix_off(behind: Behind) -> None:
     folder, controller = behind.authority.parent, behind.installation.endpoints["controller"]
-    with running_nginx(folder, controller, takes_prefix_off=True) as site:
-        page = requests.get(f"{site}/pinot/", verify=str(behind.authority), timeout=30)
-    assert (page.status_code, page.url) == (200, f"{site}/pinot/login/?next=/pinot/")
+    with running_nginx(folder, controller, takes_prefix_off=True) as nginx:
+        page = requests.get(f"{nginx.site}/pinot/", verify=str(behind.authority), timeout=30)
+    assert (page.status_code, page.url) == (200, f"{nginx.site}/pinot/login/?next=/pinot/")
     assert 'href="/pinot/static/segments/console.css"' in page.text

@@ -25,9 +25,33 @@ securityContext:
   valueFrom: {fieldRef: {fieldPath: metadata.name}}
 - name: PINOTADMIN_HOST
   value: {{ printf "$(POD_NAME).%s.%s.svc.%s" (include "pinotadmin.pods" .) .root.Release.Namespace .root.Values.clusterDomain | quote }}
+{{- if .root.Values.tls.existingSecret }}
+- {name: PINOTADMIN_TLS_CERTIFICATE, value: /etc/pinotadmin/tls/tls.crt}
+- {name: PINOTADMIN_TLS_KEY, value: /etc/pinotadmin/tls/tls.key}
+{{- end }}
 {{- else -}}
 - name: PINOTADMIN_HOST
   valueFrom: {fieldRef: {fieldPath: status.podIP}}
+{{- end -}}
+{{- end -}}
+
+{{/* Of {root, role}: who is called shows the certificate, everybody checks those of others. Replaced files are read again,
+so they are mounted as a folder. */}}
+{{- define "pinotadmin.tlsVolume" -}}
+{{- with .root.Values.tls.existingSecret -}}
+- name: tls
+  secret:
+    secretName: {{ . }}
+    defaultMode: 0440
+    {{- if not (has $.role (list "web" "server")) }}
+    items: [{key: ca.crt, path: ca.crt}]
+    {{- end }}
+{{- end -}}
+{{- end -}}
+
+{{- define "pinotadmin.tlsMount" -}}
+{{- if .Values.tls.existingSecret -}}
+- {name: tls, mountPath: /etc/pinotadmin/tls, readOnly: true}
 {{- end -}}
 {{- end -}}
 
@@ -53,18 +77,19 @@ livenessProbe:
 {{- end -}}
 
 {{- define "pinotadmin.httpProbes" -}}
+{{- $scheme := ternary "HTTPS" "HTTP" (not (empty .Values.tls.existingSecret)) -}}
 startupProbe:
-  httpGet: {path: /health/liveness, port: http}
+  httpGet: {path: /health/liveness, port: http, scheme: {{ $scheme }}}
   periodSeconds: 5
   timeoutSeconds: 5
   failureThreshold: 60
 livenessProbe:
-  httpGet: {path: /health/liveness, port: http}
+  httpGet: {path: /health/liveness, port: http, scheme: {{ $scheme }}}
   periodSeconds: 10
   timeoutSeconds: 5
   failureThreshold: 6
 readinessProbe:
-  httpGet: {path: /health/readiness, port: http}
+  httpGet: {path: /health/readiness, port: http, scheme: {{ $scheme }}}
   periodSeconds: 5
   timeoutSeconds: 5
   failureThreshold: 3
@@ -120,6 +145,7 @@ spec:
         # Of this pod alone, on whatever volume the folder around it is.
         - {name: run, mountPath: /var/lib/pinotadmin/run}
         - {name: tmp, mountPath: /tmp}
+        {{- include "pinotadmin.tlsMount" .root | nindent 8 }}
         {{- with $values.extraVolumeMounts }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
@@ -133,6 +159,7 @@ spec:
     {{- end }}
     - {name: run, emptyDir: {}}
     - {name: tmp, emptyDir: {}}
+    {{- include "pinotadmin.tlsVolume" . | nindent 4 }}
     {{- with $values.extraVolumes }}
     {{- toYaml . | nindent 4 }}
     {{- end }}

@@ -17,6 +17,13 @@
 {{- fail (printf "settings.%s is set by the chart." $ours) -}}
 {{- end -}}
 {{- end -}}
+{{- if .Values.tls.existingSecret -}}
+{{- range $ours := list "PINOTADMIN_TLS_CA" "PINOTADMIN_TLS_CERTIFICATE" "PINOTADMIN_TLS_KEY" -}}
+{{- if hasKey $given $ours -}}
+{{- fail (printf "settings.%s is set by the chart, from tls.existingSecret." $ours) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- $_ := required "settings.ZOOKEEPER_URL names the ZooKeeper that all parts share." $given.ZOOKEEPER_URL -}}
 {{- $_ := required "settings.DEEP_STORE_URL names the store of segments that all parts share." $given.DEEP_STORE_URL -}}
 {{- $service := printf "%s-web.%s.svc" $name .Release.Namespace -}}
@@ -26,6 +33,9 @@
 {{- $made := dict
     "PINOTADMIN_BIND_HOST" "0.0.0.0" "PINOTADMIN_PORT" "9000"
     "PINOTADMIN_DATA_DIR" "/var/lib/pinotadmin" "PINOTADMIN_LOG_FORMAT" "json" -}}
+{{- if .Values.tls.existingSecret -}}
+{{- $made = merge $made (dict "PINOTADMIN_TLS_CA" "/etc/pinotadmin/tls/ca.crt" "PINOTADMIN_SECURE_COOKIES" "true") -}}
+{{- end -}}
 {{- if .Values.ingress.enabled -}}
 {{- $hosts = append $hosts (required "ingress.host is the name by which people reach the console." .Values.ingress.host) -}}
 {{- if .Values.ingress.tlsSecret -}}
