@@ -19,7 +19,9 @@ from segments.admin.console_buttons import (
     running_pass,
     to_table,
 )
+from segments.admin.long_lists import fixed_choices
 from segments.admin.readonly import ReadOnlyAdmin, segment_count
+from segments.domain.segments.segment_metadata import STATUSES
 from segments.models import Cluster, ConsumingSegment, LineageEntry, Segment, Table
 from segments.names import REALTIME
 from segments.services.access.read_rights import readable_rows
@@ -147,7 +149,7 @@ class SegmentAdmin(ReadOnlyAdmin):
         "total_docs",
         "size_bytes",
     ]
-    list_filter = [reingestion.BrokenFilter, "is_visible", "status", "table"]
+    list_filter = [reingestion.BrokenFilter, "is_visible", fixed_choices("status", *STATUSES), "table"]
     list_per_page = 12  # as of tables
     list_select_related = ["table"]
     search_fields = ["name"]

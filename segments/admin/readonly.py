@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 
+from segments.admin.long_lists import OncePaginator
 from segments.domain.formats.plural import counted
 from segments.models import Table
 from segments.services.access.read_rights import readable_rows, reads_all
@@ -20,6 +21,7 @@ class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]  # unfold ships no types
     """Rows that only our own code writes. Counting all rows of a big table is left out."""
 
     show_full_result_count = False
+    paginator = OncePaginator
     list_per_page = 25
     actions: ClassVar[list[str] | None] = None
     #: Columns with the names of a row's cluster and (typed) table; None: rows are about no table.

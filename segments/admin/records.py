@@ -10,9 +10,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 
 from segments.admin.console_buttons import button, changelist, returning
+from segments.admin.long_lists import fixed_choices
 from segments.admin.readonly import ReadOnlyAdmin
 from segments.models import ApiToken, AuditEvent, Finding, FindingSnooze, PassRun, Push, PushSegment
 from segments.services.access.read_rights import readable_events, readable_pushes, reads_all
+from segments.services.core.audit import OUTCOMES
 from segments.services.core.page_addresses import address_in
 
 
@@ -78,7 +80,7 @@ class AuditEventAdmin(ReadOnlyAdmin):
     """The audit record; nobody deletes from it, not even a superuser."""
 
     list_display = ["at", "actor", "action", "target", "outcome", "reason"]
-    list_filter = ["outcome", "action", "at"]
+    list_filter = [fixed_choices("outcome", *OUTCOMES), "action", "at"]
     search_fields = ["actor", "action", "target", "reason"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any, Any]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Final
 
 from django.utils import timezone
 
@@ -23,6 +24,8 @@ from segments.services.replacement.undo.planning import RolledBack
 from segments.services.upkeep.schedules import RETENTION, next_run_ms
 
 _ACTIONS = ("startReplaceSegments", "endReplaceSegments", "revertReplaceSegments", "rollback", "undoRollback")
+#: SQLite takes at most 32,766 values in one statement.
+_AT_ONCE: Final = 5_000
 
 
 @dataclass(frozen=True)
@@ -56,11 +59,12 @@ def timeline(table: Table, entries: Sequence[LineageEntry], undos: Sequence[Roll
     ``undos``: rollbacks that can be undone.
     """
     undo_until = {entry: datetime.fromtimestamp(u.until_ms / 1000, UTC) for u in undos for entry in u.entries}
-    everything = list(LineageEntry.objects.filter(table=table))
-    lineage = Lineage(table.name, {e.entry_id: _value(e) for e in everything})
-    serving = _serving(table, entries)
+    others = LineageEntry.objects.filter(table=table).exclude(pk__in=[e.pk for e in entries])
+    lineage = Lineage(table.name, {e.entry_id: _value(e) for e in (*entries, *others)})
+    later = _later(lineage, entries)
+    serving = _serving(table, [e for e in entries if not later[e.entry_id]])
     events = _events(table, [e.entry_id for e in entries])
-    shown, deadline_of, replaced_again = _shown(lineage), _deadlines(table, lineage), _replaced_again(lineage)
+    shown, deadline_of = _shown(lineage), _deadlines(table, lineage)
     return [
         Step(
             entry=e,
@@ -68,10 +72,10 @@ def timeline(table: Table, entries: Sequence[LineageEntry], undos: Sequence[Roll
             at=datetime.fromtimestamp(e.timestamp_ms / 1000, UTC),
             events=events.get(e.entry_id, []),
             until=deadline_of(lineage.entries[e.entry_id]),
-            why_not=_why_not(lineage, lineage.entries[e.entry_id], serving),
+            why_not=_why_not(lineage, lineage.entries[e.entry_id], later[e.entry_id], serving),
             undo_until=undo_until.get(e.entry_id),
             is_current=e.entry_id in shown,
-            is_replaced_again=e.state == State.COMPLETED and e.entry_id in replaced_again,
+            is_replaced_again=e.state == State.COMPLETED and bool(later[e.entry_id]),
         )
         for e in entries
     ]
@@ -89,9 +93,11 @@ def _value(row: LineageEntry) -> Entry:
 
 
 def _serving(table: Table, entries: Iterable[LineageEntry]) -> dict[str, bool]:
-    names = {s for e in entries if e.state == State.COMPLETED for s in e.segments_from}
-    rows = Segment.objects.filter(table=table, name__in=names).values_list("name", "replicas_online") if names else []
-    return {name: online > 0 for name, online in rows}
+    """Of the old sides that are there: is a replica of the segment online?"""
+    names = sorted({s for e in entries if e.state == State.COMPLETED for s in e.segments_from})
+    rows = Segment.objects.filter(table=table).order_by().values_list("name", "replicas_online")
+    pieces = (rows.filter(name__in=names[at : at + _AT_ONCE]) for at in range(0, len(names), _AT_ONCE))
+    return {name: online > 0 for piece in pieces for name, online in piece}
 
 
 def _events(table: Table, ids: list[str]) -> dict[str, list[AuditEvent]]:
@@ -103,10 +109,14 @@ def _events(table: Table, ids: list[str]) -> dict[str, list[AuditEvent]]:
     return found
 
 
-def _why_not(lineage: Lineage, entry: Entry, serving: dict[str, bool]) -> str:
+def _why_not(lineage: Lineage, entry: Entry, later: Collection[str], serving: dict[str, bool]) -> str:
+    """``later``: the entries that replaced it again. No other entry blocks it; and where there are some, they are the
+    reason, whether or not its old side is served.
+    """
     if entry.state is State.REVERTED:
         return "Already taken back."
-    blockers = revert_blockers(lineage, entry, serving)
+    concerned = replace(lineage, entries={i: lineage.entries[i] for i in (entry.id, *later)})
+    blockers = revert_blockers(concerned, entry, serving)
     return str(blockers[0]) if blockers else ""
 
 
@@ -120,10 +130,10 @@ def _shown(lineage: Lineage) -> set[str]:
     }
 
 
-def _replaced_again(lineage: Lineage) -> set[str]:
-    """Ids of the entries of whose new side another one that is not reverted replaced something."""
-    later = replacing(e for e in lineage.entries.values() if e.state in LIVE)
-    return {e.id for e in lineage.entries.values() if any(i != e.id for s in e.segments_to for i in later.get(s, ()))}
+def _later(lineage: Lineage, entries: Sequence[LineageEntry]) -> dict[str, set[str]]:
+    """{entry: those that are not reverted and replaced something of its new side}"""
+    found = replacing(e for e in lineage.entries.values() if e.state in LIVE)
+    return {e.entry_id: {i for s in e.segments_to for i in found.get(s, ())} - {e.entry_id} for e in entries}
 
 
 def _deadlines(table: Table, lineage: Lineage) -> Callable[[Entry], datetime | None]:

@@ -13,6 +13,7 @@ IN_PROGRESS: Final = "IN_PROGRESS"
 COMMITTING: Final = "COMMITTING"
 DONE: Final = "DONE"
 UPLOADED: Final = "UPLOADED"
+STATUSES: Final = (IN_PROGRESS, COMMITTING, DONE, UPLOADED)
 COMPLETED_STATUSES: Final = frozenset({DONE, UPLOADED})
 #: A time outside 1971-01-01..2071-01-01 (milliseconds) is not a segment time.
 TIME_RANGE_MS: Final = (31_536_000_000, 3_187_296_000_000)

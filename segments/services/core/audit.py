@@ -20,6 +20,8 @@ from segments.models import AuditEvent
 from segments.request_ids import current_request
 from segments.services.core.context import Actor, Context
 
+#: What becomes of a change.
+OUTCOMES: Final = ("done", "refused", "failed")
 #: The most characters of a reason.
 _LONGEST_REASON: Final = 10_000
 #: Characters of what is recorded of one change, as JSON, and of a key of it.

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-from django.test import Client
+import re
 
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from segments.admin import long_lists
 from segments.models import AuditEvent, Cluster, Grant, LineageEntry, Table
 from segments.services.access.rights import has_right
 from tests.console.conftest import logged_in
@@ -134,3 +139,42 @@ def test_staff_without_the_permission_gives_no_grants(db: None) -> None:
     sam = Client()
     sam.force_login(make_user("sam", "operate", is_staff=True))
     assert sam.get("/admin/segments/grant/add/").status_code == 403
+
+
+def test_a_search_goes_through_the_rows_once_and_its_pages_have_every_match(root: Client) -> None:
+    make_segments(Table.objects.get(), *(f"found_{i:02d}" for i in range(30)))
+    address, listed = "/admin/segments/segment/?q=found_", []
+    for page in (1, 2, 3):
+        with CaptureQueriesContext(connection) as captured:
+            text = root.get(f"{address}&p={page}").content.decode()
+        assert "30 segments" in text
+        searching = [q["sql"] for q in captured if "LIKE" in q["sql"].upper() and '"id" IN (' not in q["sql"]]
+        assert len(searching) == 1
+        listed += sorted(set(re.findall(r"found_\d\d", text)))
+    assert listed == [f"found_{i:02d}" for i in range(30)]
+
+
+def test_a_search_with_more_matches_than_are_kept_is_counted_and_turned_as_any(
+    root: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(long_lists, "_KEPT", 20)
+    make_segments(Table.objects.get(), *(f"found_{i:02d}" for i in range(30)))
+    text = root.get("/admin/segments/segment/?q=found_&p=3").content.decode()
+    assert "30 segments" in text
+    assert sorted(set(re.findall(r"found_\d\d", text))) == [f"found_{i:02d}" for i in range(24, 30)]
+
+
+@pytest.mark.parametrize(
+    ("model", "field", "values"),
+    [("segment", "status", ["UPLOADED", "COMMITTING"]), ("auditevent", "outcome", ["done", "refused"])],
+)
+def test_values_to_filter_by_are_not_looked_for_in_all_rows(
+    root: Client, model: str, field: str, values: list[str]
+) -> None:
+    with CaptureQueriesContext(connection) as captured:
+        text = root.get(f"/admin/segments/{model}/").content.decode()
+    assert not [q["sql"] for q in captured if "DISTINCT" in q["sql"] and f'."{field}"' in q["sql"]]
+    assert all(f"?{field}={value}" in text for value in values)
+    there, missing = (root.get(f"/admin/segments/{model}/?{field}={value}").content.decode() for value in values)
+    assert ("1 " in there, "0 " in missing) == (True, True)
+    assert ("/change/" in there, "/change/" in missing) == (True, False)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.db import connection
 from django.template.loader import render_to_string
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoAssertNumQueries
 
+from segments.console.presenters import lineage
 from segments.errors import StateConflict
 from segments.models import AuditEvent
 from segments.services.replacement import protocol as replacement
@@ -96,6 +99,31 @@ def test_of_a_very_long_list_the_first_500_are_shown() -> None:
     text = render_to_string("console/partials/names.html", {"names": [f"s_{i}" for i in range(1200)]})
     assert text.count("<li>") == 500
     assert "These are the first 500; 700 more are not listed here." in text
+
+
+def test_the_page_asks_which_segments_are_served_only_of_what_could_be_taken_back_now(
+    operator: Client, world: World
+) -> None:
+    table = make_table("t_OFFLINE")
+    for n in range(3):
+        sides = [[f"s{at}_{i}" for i in range(20)] for at in (n, n + 1)]
+        make_entry(table, f"e{n}", segments_from=sides[0], segments_to=sides[1], timestamp_ms=1_700_000_000_000 + n)
+    with CaptureQueriesContext(connection) as captured:
+        operator.get(LINEAGE)
+    asked = " ".join(q["sql"] for q in captured if 'FROM "segments_segment"' in q["sql"])
+    assert "s2_19" in asked
+    assert "s1_0" not in asked
+
+
+def test_old_sides_of_more_segments_than_one_statement_takes_are_asked_for_in_pieces(
+    operator: Client, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite takes 32,766 values in one."""
+    monkeypatch.setattr(lineage, "_AT_ONCE", 2)
+    table = make_table("t_OFFLINE")
+    make_segments(table, *(f"old_{i}" for i in range(4)), is_visible=False)
+    make_entry(table, "first", segments_from=[f"old_{i}" for i in range(5)], segments_to=["new"])
+    assert "&#x27;old_4&#x27; of the old side is deleted." in operator.get(LINEAGE).content.decode()
 
 
 def test_without_entries_the_page_explains_itself(viewer: Client, world: World) -> None:
