@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from segments.models import AuditEvent, Grant, Push
@@ -103,6 +105,17 @@ def test_what_cannot_be_read_is_refused(cluster: ApiCluster, root: Path, body: d
     answer = infer(cluster, **body)
     assert answer.status_code == status, answer.content
     assert answer.json()["error"]
+
+
+def test_a_file_that_becomes_gigabytes_is_refused_with_its_name_and_the_limit(cluster: ApiCluster, root: Path) -> None:
+    text = pa.DictionaryArray.from_arrays(pa.array([0] * 10_000, pa.int32()), ["x" * (4 << 20)])
+    pq.write_table(pa.table({"a": text}), root / "bomb.parquet", store_schema=False)
+    sent = upload(cluster, (root / "bomb.parquet").read_bytes(), "bomb.parquet").json()["upload"]
+    for asked in ({"inputDirURI": str(root)}, {"upload": sent}):
+        refused = infer(cluster, **asked)
+        assert refused.status_code == 400, refused.content
+        for part in ("bomb.parquet' take more than 1024 MB of memory", "POST /schemas"):
+            assert part in refused.json()["error"]
 
 
 def test_an_upload_is_for_its_sender_only_and_no_listing_shows_it(cluster: ApiCluster, root: Path) -> None:

@@ -19,12 +19,16 @@ from segments.segmentfile.columns.complex_type import ComplexType
 from segments.spark.reading.joined import joined
 from segments.spark.reading.notes import FileNotes
 from segments.spark.reading.raw_rows import nested_as_text, raw_rows
+from segments.spark.reading.sample.weight import light_rows
 from segments.spark.reading.text import brief
 from segments.spark.reading.unnested import Unnesting
 
 _NAMES: Final = {"parquet": "a Parquet", "orc": "an ORC"}
 #: Types within one another that are read; as many as Arrow reads of Parquet.
 _DEEPEST: Final = 100
+#: Of the first rows of a Parquet file: rows that are decoded at a time, and bytes of a column that are read.
+_STEP: Final = 500
+_BUFFER: Final = 1 << 20
 
 
 class _Groups(Protocol):
@@ -38,13 +42,13 @@ class _Groups(Protocol):
     def read(self, group: int, columns: list[str]) -> pa.Table:
         """One group."""
 
-    def first(self, most: int) -> pa.Table:
-        """``most`` rows from the beginning, or somewhat more, with all columns."""
+    def first(self, most: int, most_bytes: int) -> pa.Table:
+        """``most`` rows from the beginning with all columns; fewer when they weigh more than ``most_bytes``."""
 
 
 class _Parquet:
-    def __init__(self, file: Any) -> None:
-        self._file = pq.ParquetFile(file)
+    def __init__(self, file: Any, buffer: int) -> None:
+        self._file = pq.ParquetFile(file, buffer_size=buffer)
         self.names = list(self._file.schema_arrow.names)
 
     def sizes(self) -> list[tuple[int, int]]:
@@ -54,9 +58,14 @@ class _Parquet:
     def read(self, group: int, columns: list[str]) -> pa.Table:
         return self._file.read_row_group(group, columns=columns, use_threads=False)
 
-    def first(self, most: int) -> pa.Table:
-        batches = self._file.iter_batches(batch_size=most, use_threads=False)
-        return pa.Table.from_batches([b for b, _ in zip(batches, range(1), strict=False)], self._file.schema_arrow)
+    def first(self, most: int, most_bytes: int) -> pa.Table:
+        found = pa.Table.from_batches([], self._file.schema_arrow)
+        for batch in self._file.iter_batches(batch_size=_STEP, use_threads=False):
+            more = _checked(pa.concat_tables([found, pa.Table.from_batches([batch])]))
+            found = light_rows(more.slice(0, most), most_bytes)
+            if found.num_rows < more.num_rows or found.num_rows >= most:
+                break
+        return found
 
 
 class _Orc:
@@ -74,9 +83,9 @@ class _Orc:
     def read(self, group: int, columns: list[str]) -> pa.Table:
         return pa.Table.from_batches([self._file.read_stripe(group, columns=columns)])
 
-    def first(self, most: int) -> pa.Table:
-        found = [self._file.read_stripe(0)] if self._file.nstripes else []
-        return pa.Table.from_batches(found, self._file.schema)
+    def first(self, most: int, most_bytes: int) -> pa.Table:
+        found = [self._file.read_stripe(0).slice(0, most)] if self._file.nstripes else []
+        return light_rows(_checked(pa.Table.from_batches(found, self._file.schema)), most_bytes)
 
 
 @dataclass(frozen=True)
@@ -97,11 +106,18 @@ class Columnar:
         with self._opened() as file:
             return [size for _, size in file.sizes()]
 
-    def first_rows(self, most: int) -> tuple[pa.Table, bool]:
-        """(about the first ``most`` rows with all columns, are they all rows). Raises InvalidInput naming the file."""
-        with self._opened() as file:
-            table = file.first(most)
-            return table.slice(0, most), table.num_rows <= most and table.num_rows == self._total(file)
+    def first_rows(self, most: int, most_bytes: int) -> tuple[pa.Table, bool]:
+        """(the first ``most`` rows with all columns, or as many as weigh ``most_bytes``; are they all rows). Raises
+        InvalidInput naming the file, also when its first row alone weighs more.
+        """
+        with self._opened(_BUFFER) as file:
+            table, total = file.first(most, most_bytes), self._total(file)
+            if total and not table.num_rows:
+                raise InvalidInput(
+                    f"The first row of input file '{self.path}' has more than {most_bytes >> 20} MB.",
+                    remedy="Choose another file, or create the schema with POST /schemas.",
+                )
+            return table, table.num_rows == total
 
     def rows(self, piece: Piece, schema: Schema, notes: FileNotes | None, complex_type: ComplexType | None) -> pa.Table:
         """The schema's columns of a piece. Raises InvalidInput naming the file."""
@@ -151,10 +167,11 @@ class Columnar:
                 yield table.slice(start, end - start)
 
     @contextmanager
-    def _opened(self) -> Iterator[_Parquet | _Orc]:
+    def _opened(self, buffer: int = 0) -> Iterator[_Parquet | _Orc]:
+        """``buffer``: bytes of a Parquet column that are read at a time; 0: all of a row group."""
         try:
             with self.source.open(self.path) as file:
-                yield _Orc(file) if self.data_format == "orc" else _Parquet(file)
+                yield _Orc(file) if self.data_format == "orc" else _Parquet(file, buffer)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise InvalidInput(
                 f"Input file '{self.path}' cannot be read: {brief(error)}.",

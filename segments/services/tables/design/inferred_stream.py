@@ -27,7 +27,8 @@ from segments.services.realtime.messages.decoding import message_reader
 from segments.services.realtime.messages.reading import Bounds, read_messages
 from segments.services.tables.design.inferred_table import InferredTable
 from segments.services.tables.table_secrets import secrets_masked_in_errors
-from segments.spark.reading.sample.first_rows import FirstRows, objects_table
+from segments.spark.reading.sample.first_rows import FirstRows
+from segments.spark.reading.sample.objects import objects_table
 
 #: Messages, bytes and seconds of a sample, and partitions that are read from.
 _MOST: Final = 1_000

@@ -4,33 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import orjson
 import pyarrow as pa
 
-from segments.datatypes.jsontext import check_depth, json_of
-from segments.domain.formats.plural import counted
+from segments.datatypes.jsontext import check_depth
 from segments.domain.push.push_plan import InputFile, Piece
 from segments.domain.push.reader_spec import ReaderSpec
 from segments.domain.tables.schema import parse_schema
-from segments.errors import InvalidInput
 from segments.gateways.input_files.source import InputSource
-from segments.spark.reading.avro_rows import AvroFile
-from segments.spark.reading.columnar import Columnar
 from segments.spark.reading.csv_rows import csv_rows
 from segments.spark.reading.json_text import ValueLines
 from segments.spark.reading.locate import csv_header
 from segments.spark.reading.notes import FileNotes
+from segments.spark.reading.sample.binary_rows import BINARY_ROWS
 from segments.spark.reading.sample.formats import csv_reader, encoding_of, format_of
 from segments.spark.reading.sample.head import HeadText, first_bytes, whole_records
+from segments.spark.reading.sample.objects import MOST_ROWS, check_columns, objects_table
 from segments.spark.reading.text import Text
-
-#: Rows of a sample.
-MOST_ROWS: Final = 10_000
-#: Columns that a file may have to be a table.
-_MOST_COLUMNS: Final = 2_000
-_SHOWN: Final = 8
 
 
 @dataclass(frozen=True)
@@ -56,10 +48,8 @@ def read_first_rows(
         return _csv(file, source, reader, has_header)
     if data_format == "json":
         return _json(file, source, reader)
-    if data_format == "avro":
-        found = AvroFile(file.path, source, reader.raw_times if reader else False).first_rows(MOST_ROWS)
-        return _of_objects(found, reader or ReaderSpec("avro"), file, is_whole=len(found) < MOST_ROWS)
-    table, is_whole = Columnar(file.path, data_format, source).first_rows(MOST_ROWS)
+    raw_times = reader is not None and reader.raw_times
+    table, is_whole = BINARY_ROWS.read(file, data_format, source.access, raw_times=raw_times)
     return _finished(table, reader or ReaderSpec(data_format), file, is_whole=is_whole)
 
 
@@ -71,7 +61,7 @@ def _csv(file: InputFile, source: InputSource, given: ReaderSpec | None, has_hea
         data = whole_records(data, reader.quote)
     head = HeadText(file.path, "utf-8", source, data)
     names = list(reader.header) if reader.header is not None else csv_header(head.path, data, reader)
-    _check_columns(_called(file), names)
+    check_columns(_called(file), names)
     notes = FileNotes()
     fields = [{"name": n, "dataType": "STRING"} for n in names]
     table = csv_rows(
@@ -112,46 +102,10 @@ def _of_objects(rows: Sequence[Mapping[str, Any]], reader: ReaderSpec, file: Inp
     return _finished(objects_table(rows, _called(file)), reader, file, is_whole=is_whole)
 
 
-def objects_table(rows: Sequence[Mapping[str, Any]], what: str) -> pa.Table:
-    """A column for each key of the rows. Raises InvalidInput naming ``what`` they are of when no table can be made."""
-    names = list(dict.fromkeys(key for row in rows for key in row))
-    _check_columns(what, names)
-    return pa.table({name: _array([row.get(name) for row in rows]) for name in names})
-
-
-def _array(values: list[Any]) -> Any:
-    """Of one type, or else as text."""
-    if any(isinstance(v, dict) or (isinstance(v, list) and any(isinstance(i, dict | list) for i in v)) for v in values):
-        return pa.array(values_as_json(values), pa.string())
-    try:
-        return pa.array(values)
-    except (pa.ArrowException, OverflowError, UnicodeEncodeError):
-        pass
-    numbers = [v for v in values if v is not None]
-    if all(isinstance(v, int | float) and not isinstance(v, bool) for v in numbers):
-        return pa.array([None if v is None else float(v) for v in values], pa.float64())
-    return pa.array(values_as_json(values), pa.string())
-
-
-def values_as_json(values: list[Any]) -> list[str | None]:
-    """Text stays as it is, everything else becomes JSON text."""
-    return [v if v is None or isinstance(v, str) else json_of(v) for v in values]
-
-
 def _finished(table: pa.Table, reader: ReaderSpec, file: InputFile, *, is_whole: bool) -> FirstRows:
-    _check_columns(_called(file), table.column_names)
+    check_columns(_called(file), table.column_names)
     return FirstRows(table, reader, {n: n for n in table.column_names}, is_text=False, is_whole=is_whole)
 
 
 def _called(file: InputFile) -> str:
     return f"Input file '{file.path}'"
-
-
-def _check_columns(what: str, names: Sequence[str]) -> None:
-    if not names:
-        raise InvalidInput(f"{what} has no column.", remedy="Choose one with rows.")
-    if len(names) > _MOST_COLUMNS:
-        raise InvalidInput(
-            f"{what} has {counted(len(names), 'column')} ({', '.join(names[:_SHOWN])}, ...).",
-            remedy=f"At most {_MOST_COLUMNS} are read here: create the schema with POST /schemas.",
-        )
