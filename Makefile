@@ -138,7 +138,7 @@ test-real: $(VENV)/.demo $(VENV)/.dev ## Against a real Apache Pinot 0.11.0, new
 	REAL_PINOT=1 $(BIN)/python -m pytest -rs tests/real_pinot $(ARGS)
 
 # A figure means something on a machine that does nothing else.
-test-scale: $(VENV)/.dev $(VENV)/.s3-server ## Each part of an installation on PostgreSQL, three ZooKeepers and S3 dies under queries and pushes; prints the table
+test-scale: $(VENV)/.dev $(VENV)/.s3-server ## Each part of an installation on two addresses, PostgreSQL, three ZooKeepers, S3 and Spark dies under queries and pushes; prints the table
 	SCALE_AWAY_S=$${SCALE_AWAY_S:-30} SCALE_SLOWEST_S=$${SCALE_SLOWEST_S:-1} SCALE_PUSHED_S=$${SCALE_PUSHED_S:-60} \
 		$(BIN)/python -m pytest -s tests/scale/test_fault_table.py $(ARGS)
 

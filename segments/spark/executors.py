@@ -102,7 +102,7 @@ class Executors:
             f"{self._master} gave no executor for {self._patience_s:.0f} s. Either no worker of it has room "
             f"(asked for: {memory} of memory and {cores} cores each), for example because another application holds "
             f"all cores, or its executors do not reach this process at {driver}.",
-            remedy="Look at the cluster's own page. spark.cores.max or spark.dynamicAllocation.enabled in "
+            remedy="The cluster's own page shows who holds what. spark.cores.max or spark.dynamicAllocation.enabled in "
             "spark-defaults.conf let several workers share a cluster; PINOTADMIN_SPARK_DRIVER_HOST is the address for "
             "executors. The push continues automatically.",
         )

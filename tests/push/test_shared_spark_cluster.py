@@ -59,6 +59,10 @@ class Worker:
         pipe.write(b"\n")
         pipe.flush()
 
+    def end(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
     def has_built(self, times: int) -> bool:
         assert self.process.poll() is None, self.log.read_text()[-3000:]
         return self.log.read_text().count("built [1, 2, 3, 4]") == times
@@ -91,8 +95,7 @@ def test_two_workers_share_a_cluster_and_go_on_after_its_master_was_lost(tmp_pat
         _build(workers, 2)
     finally:
         for worker in workers:
-            worker.process.kill()
-            worker.process.wait()
+            worker.end()
 
 
 def _build(workers: list[Worker], times: int) -> None:

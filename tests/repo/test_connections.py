@@ -118,6 +118,7 @@ _OTHERS = {
     "segments/management/commands/demo.py": "REDIS_URL, as the installation was given it",
     "segments/management/commands/push.py": "the installation that the person at the command line names",
     "segments/management/running_installation.py": "starts the same command again",
+    "segments/spark/executors.py": "asks whether the master that SPARK_MASTER names takes connections",
     "segments/processes/": "starts and asks the installation's own parts",
     "segments/dataplane/server/held/peer_download.py": "peers and controllers of the cluster",
 }

@@ -1,1 +1,1 @@
-"""An installation on parts of one's own (PostgreSQL, three ZooKeepers, S3), each of which dies under load."""
+"""An installation on two addresses and on parts of one's own, behind nginx; each part dies under load."""

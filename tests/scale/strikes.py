@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from tests.scale.world import AWAY_S, IS_SHORT, SPARK_STARTS_AGAIN, World, stays_so
+from tests.waiting import poll
 
 #: Processes of the installation, and how often each is in one round: what answers and keeps data matters most.
 _PROCESSES: Final = {
@@ -69,3 +70,8 @@ class Strikes:
         self._note(name)
         with suppress(ProcessLookupError):  # it ended by itself
             self.world.kill(name, found)
+        # Until that is noticed everything looks healthy, and both web processes of a host are not to die at once:
+        # connections to their common port then wait for one of them to be back.
+        installation = self.world.installation
+        with suppress(AssertionError):
+            poll(lambda: not (installation.folder / "endpoints.json").exists(), 15, "it is noticed")

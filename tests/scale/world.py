@@ -41,6 +41,14 @@ SPARK_STARTS_AGAIN: Final = ("worker", "Spark master")
 SLOWEST_S: Final = float(os.environ.get("SCALE_SLOWEST_S", "20"))
 #: Seconds from a fault, or from its end, to the end of a push.
 PUSHED_S: Final = float(os.environ.get("SCALE_PUSHED_S", "150"))
+#: What web processes behind nginx have set, and where Spark's executors find the worker.
+_PROXIED: Final = {
+    "PINOTADMIN_PATH_PREFIX": PREFIX, "PINOTADMIN_TRUSTED_PROXIES": PROXY, "PINOTADMIN_SECURE_COOKIES": "true",
+}  # fmt: skip
+_DRIVER: Final = {
+    "PINOTADMIN_SPARK_DRIVER_HOST": "127.0.0.1", "PINOTADMIN_SPARK_DRIVER_BIND_ADDRESS": "127.0.0.1",
+    "SPARK_LOCAL_IP": "127.0.0.1",
+}  # fmt: skip
 
 
 @dataclass
@@ -151,17 +159,13 @@ def running_world(folder: Path) -> Iterator[World]:
         spark.start()
         zookeepers = opened.enter_context(running_ensemble(folder))
         settings = {
-            **SECRETS, **s3.settings, "DEEP_STORE_URL": "s3://lake/segments", "DATABASE_URL": database.url,
+            **SECRETS, **_PROXIED, **s3.settings, "DEEP_STORE_URL": "s3://lake/segments", "DATABASE_URL": database.url,
             "ZOOKEEPER_URL": zookeepers.hosts, "REDIS_URL": opened.enter_context(_running_redis(folder)),
-            "PINOTADMIN_LOG_FORMAT": "json", "PINOTADMIN_PATH_PREFIX": PREFIX, "PINOTADMIN_TRUSTED_PROXIES": PROXY,
-            "PINOTADMIN_SECURE_COOKIES": "true", "PINOTADMIN_INPUT_ROOTS": str(folder / "data" / "input"),
+            "PINOTADMIN_LOG_FORMAT": "json", "PINOTADMIN_INPUT_ROOTS": str(folder / "data" / "input"),
         }  # fmt: skip
-        pushing = {
-            "SPARK_MASTER": spark.master, "PINOTADMIN_SPARK_DRIVER_HOST": "127.0.0.1",
-            "PINOTADMIN_SPARK_DRIVER_BIND_ADDRESS": "127.0.0.1", "SPARK_LOCAL_IP": "127.0.0.1",
-        }  # fmt: skip
+        pushing = {**settings, **_DRIVER, "SPARK_MASTER": spark.master}
         options = ("--servers", "1", "--web-processes", "2")
-        installation = Fronted(folder / "data", *options, settings={**settings, **pushing}).start(150)
+        installation = Fronted(folder / "data", *options, settings=pushing).start(150)
         opened.callback(_stop, installation)
         other = OtherHost(folder, settings)
         opened.callback(other.stop)
@@ -171,13 +175,17 @@ def running_world(folder: Path) -> Iterator[World]:
         authority = certificate(folder)
         nginx = opened.enter_context(running_nginx(folder, installation.endpoints["controller"], other.web))
         installation.is_behind(nginx.site, authority)
-        client = Client(installation.endpoints)
-        for table in ("kept", "pushed"):
-            client.create(table)
-        client.upload("kept", "a")
-        client.online("kept", "a")
-        push(installation, client, "pushed", "warm", 5)
+        _fill(installation)
         yield World(installation, other, database, zookeepers, s3, spark, nginx)
+
+
+def _fill(installation: Fronted) -> None:
+    client = Client(installation.endpoints)
+    for table in ("kept", "pushed"):
+        client.create(table)
+    client.upload("kept", "a")
+    client.online("kept", "a")
+    push(installation, client, "pushed", "warm", 5)
 
 
 @contextmanager
