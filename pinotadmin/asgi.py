@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
@@ -22,6 +23,8 @@ from segments.services.core.page_addresses import address_of  # noqa: E402  (nee
 
 Message = MutableMapping[str, Any]
 check_prefix()
+# Before the port opens: the first request would otherwise load every page and the API.
+importlib.import_module(settings.ROOT_URLCONF)
 _django = ThreadedHandler()
 _LIVENESS = "/health/liveness"
 _PROBED = ("/health", "/health/readiness")

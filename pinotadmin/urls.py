@@ -7,7 +7,10 @@ from django.templatetags.static import static
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
-from segments.admin.own_password import own_password
+# Before our own pages, which take the place of some that others register.
+admin.autodiscover()
+
+from segments.admin.own_password import own_password  # noqa: E402  (needs the pages of others)
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/password_change/", own_password),

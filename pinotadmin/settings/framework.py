@@ -30,7 +30,8 @@ CSRF_TRUSTED_ORIGINS = given.value(
 
 INSTALLED_APPS = [
     "unfold",
-    "django.contrib.admin",
+    # Its pages are loaded with the addresses (pinotadmin/urls.py): most processes serve none.
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+#: Debian's headless shell comes first: it starts, and opens a page, in half the time of the whole browser.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 #: It reaches this machine only. A route that refuses the rest would make each request wait for the test's own thread.
 _ARGUMENTS = (
     "--no-sandbox",

@@ -1,7 +1,7 @@
 """Kills at random while rows stream in: no row is lost or doubled, and consumption goes on within 30 seconds of every
 kill.
 
-Two minutes by default; ``make chaos`` sets CHAOS_SECONDS to half an hour. A table with pauseless commits is next to the
+A minute by default; ``make chaos`` sets CHAOS_SECONDS to half an hour. A table with pauseless commits is next to the
 standard one, unless CHAOS_PAUSELESS is 0. Now and then the deep store hangs for some seconds instead, while parts are
 killed as before. A failure names its seed; CHAOS_SEED repeats a run's choices.
 """
@@ -28,7 +28,7 @@ from tests.waiting import poll
 
 pytestmark = pytest.mark.integration
 
-SECONDS = float(os.environ.get("CHAOS_SECONDS", "120"))
+SECONDS = float(os.environ.get("CHAOS_SECONDS", "60"))
 SEED = int(os.environ.get("CHAOS_SEED", str(random.SystemRandom().randrange(10**6))))
 PAUSELESS = os.environ.get("CHAOS_PAUSELESS", "1") == "1"
 #: Rows a second and partition; a segment ends every ten seconds or so.

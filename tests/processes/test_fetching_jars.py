@@ -164,7 +164,7 @@ def run_ci(folder: Path, **programs: str) -> tuple[int, str, list[str]]:
     (folder / ".venv" / "bin").mkdir(parents=True)
     for name in ("dirname", "id", "grep", "rm", "wc"):
         (folder / "bin" / name).symlink_to(str(shutil.which(name)))
-    for name, text in {"chromium": "", "make": "", "python": "exit 0", **programs}.items():
+    for name, text in {"chromium-headless-shell": "", "make": "", "python": "exit 0", **programs}.items():
         noted = f'echo "$@" >> {folder}/calls\n{text}' if name == "make" else text
         script(folder / (".venv/bin" if name == "python" else "bin") / name, noted)
     done = subprocess.run(

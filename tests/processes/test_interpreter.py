@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import subprocess
 import sys
 from collections.abc import Iterator
 
 import pytest
 
 from segments.processes.interpreter import collect_seldom, take_short_turns
+from tests.processes.conftest import PROJECT
 
 
 @pytest.fixture(autouse=True)
@@ -30,3 +32,17 @@ def test_what_is_loaded_by_then_is_walked_over_no_more() -> None:
     collect_seldom()
     assert not any(found is kept for found in gc.get_objects())
     assert gc.get_threshold()[0] > 10_000
+
+
+def test_a_process_that_serves_no_pages_loads_none_and_one_that_does_has_all_of_the_admin() -> None:
+    code = (
+        "import os, sys, django; os.environ['DJANGO_SETTINGS_MODULE'] = 'pinotadmin.settings'; django.setup();"
+        "from segments.management.commands import run_mirror, run_server, setup_database, up;"
+        "from segments import tasks;"
+        "pages = ('segments.admin', 'segments.console.views', 'unfold.admin', 'pinotadmin.urls');"
+        "assert not [name for name in pages if name in sys.modules], sorted(sys.modules);"
+        "from django.contrib import admin; import pinotadmin.urls;"
+        "print(*sorted({type(shown).__module__.partition('.')[0] for shown in admin.site._registry.values()}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "segments\n"), done.stderr[-2000:]
