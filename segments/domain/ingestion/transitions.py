@@ -93,7 +93,7 @@ Decision = Idle | Begin | Retry | SwitchAgain
 def on_trigger(now: Situation) -> Decision:
     """What the trigger does. Raises what ``new_plan`` raises; nothing is to be changed then."""
     session = now.session
-    if session is not None and session.is_running and session.state is SessionState.SWITCH:
+    if session is not None and session.is_open and session.is_running and session.state is SessionState.SWITCH:
         return _busy(session)  # queries may see it already: it is neither given up nor cleared now
     if clears(now):
         is_open = session is not None and session.is_open
