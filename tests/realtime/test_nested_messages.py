@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from typing import Any
 
 import fastavro
 import pytest
 
+from segments.dataplane.realtime import raw_columns
 from segments.dataplane.realtime.avro_messages import FramedAvroMessages
 from segments.dataplane.realtime.decode import Decoder
 from segments.dataplane.realtime.json_messages import FEW
@@ -166,3 +168,45 @@ def test_csv_messages_have_nothing_to_unnest() -> None:
     with pytest.raises(InvalidInput, match=r"complexTypeConfig\.fieldsToUnest"):
         nested(complex_type={"fieldsToUnest": ["a"]})
     assert nested(kind="csv", properties=properties, complex_type={}).decode([b"1"], now_ms=NOW).table.num_rows == 1
+
+
+def test_a_message_whose_many_short_fields_would_be_repeated_is_set_aside_before_its_rows_are_made() -> None:
+    keys = {"fieldsToUnnest": ["a"]}
+    wide = {f"k{n}": 1 for n in range(20_000)}
+    began = time.process_time()
+    found = nested(schema_of(a="INT"), complex_type=keys).decode(
+        json_of({"a": list(range(9_000)), **wide}, {"a": [1]}), now_ms=NOW
+    )
+    assert ([r["a"] for r in rows(found)], [b.position for b in found.set_aside]) == ([1], [0])
+    assert f"more than {MOST_BYTES:,} bytes" in found.set_aside[0].reason
+    assert time.process_time() - began < 2, "180 million values take ten gigabytes and as many seconds"
+
+
+def test_items_without_fields_give_rows_of_their_own() -> None:
+    found = nested(schema_of(b="INT"), complex_type={"fieldsToUnnest": ["a"], "prefixesToRename": {"x.": ""}}).decode(
+        json_of({"a": [{}, {}], "x": {"b": 2}}), now_ms=NOW
+    )
+    assert ([r["b"] for r in rows(found)], found.bad) == ([2, 2], 0)
+
+
+@pytest.mark.parametrize("bound", [{"MOST_ROWS_AT_ONCE": 10}, {"MOST_BYTES_AT_ONCE": 2_000}])
+def test_a_batch_that_would_become_too_many_rows_is_taken_in_parts(
+    monkeypatch: pytest.MonkeyPatch, bound: dict[str, int]
+) -> None:
+    for name, value in bound.items():
+        monkeypatch.setattr(raw_columns, name, value)
+    values = [*json_of(*({"id": n, "c": [{"n": i} for i in range(4)]} for n in range(7))), b"no json"]
+    values.insert(3, *json_of({"id": 90, "c": [{"n": i} for i in range(40)]}))
+    values.insert(4, b"none either")
+    reader = nested(schema_of(id="INT", **{"c.n": "INT"}), complex_type={"fieldsToUnnest": ["c"]})
+    ids, bad, parts, at = [], [], 0, 0
+    while at < len(values):
+        found = reader.decode(values[at:], now_ms=NOW)
+        assert found.taken > 0
+        assert found.table.num_rows <= 24 or found.table.num_rows == 40, "one message alone is taken in any case"
+        ids += [r["id"] for r in rows(found)]
+        bad += [at + b.position for b in found.set_aside]
+        at, parts = at + found.taken, parts + 1
+    assert ids == [n for n in (0, 1, 2) for _ in range(4)] + [90] * 40 + [n for n in (3, 4, 5, 6) for _ in range(4)]
+    assert bad == [4, 9]
+    assert parts > 3

@@ -76,6 +76,20 @@ def test_each_message_knows_its_offset(world: StreamWorld, topic: str) -> None:
     consumer.close()
 
 
+def test_the_first_messages_of_a_batch_are_a_batch_and_the_others_come_again(world: StreamWorld, topic: str) -> None:
+    world.create(topic, 1)
+    world.send(topic, 0, messages(0, 20))
+    stream = world.open(topic)
+    consumer = stream.consumer(0)
+    batch = consumer.fetch(stream.earliest(0), max_messages=20, timeout_s=10)
+    assert len(batch) > 1
+    part = batch.first(len(batch) - 1)
+    assert (part.values, len(part.timestamps_ms)) == (batch.values[:-1], len(batch) - 1)
+    again = consumer.fetch(part.next_offset, max_messages=1, timeout_s=10)
+    assert (again.values, again.lost) == ([batch.values[-1]], None)
+    consumer.close()
+
+
 def test_a_fetch_returns_as_soon_as_something_is_there(world: StreamWorld, topic: str) -> None:
     world.create(topic, 1)
     stream = world.open(topic)

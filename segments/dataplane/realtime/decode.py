@@ -61,7 +61,8 @@ class Decoder:
 
     def decode(self, values: Sequence[bytes], *, now_ms: int) -> Decoded:
         """Rows in the order of the messages; never raises for a message's content. ``now_ms`` stands for null times.
-        Of a message that gives several rows all are stored, or none.
+        Of a message that gives several rows all are stored, or none; where the messages would give too many together,
+        the first ones are ``taken``, at least one, and the others are for another call.
 
         Raises Unavailable when something outside is needed and does not answer (a schema registry).
         """
@@ -74,7 +75,8 @@ class Decoder:
             parts, _ = self._stored(rows.filter(pa.array(stays)).combine_chunks(), places[stays], now_ms)
         bad = sorted([*raw.bad, *refused.values()], key=lambda b: b.position)
         table, masks = parts[0] if len(parts) == 1 else _joined(parts)
-        return Decoded(table, masks, len(bad), tuple(bad), int(np.count_nonzero(stays)) - table.num_rows)
+        taken = len(values) if raw.taken is None else raw.taken
+        return Decoded(table, masks, taken, len(bad), tuple(bad), int(np.count_nonzero(stays)) - table.num_rows)
 
     def _stored(self, rows: pa.Table, places: NDArray[np.int64], now_ms: int) -> tuple[list[_Part], list[_Misfit]]:
         """The rows in stored columns, and those that cannot be. ``places``: which message each row is.

@@ -40,11 +40,12 @@ class Decoded:
     """Rows of one batch in stored columns, null ``masks`` of the columns that had nulls, and what gave no row.
 
     ``bad`` counts messages set aside, ``set_aside`` has them in order; ``filtered`` counts rows that the table's filter
-    dropped.
+    dropped. All of it is of the first ``taken`` messages; the others would have given too many rows with these.
     """
 
     table: pa.Table
     masks: Mapping[str, Mask]
+    taken: int
     bad: int = 0
     set_aside: tuple[BadMessage, ...] = ()
     filtered: int = 0
@@ -53,19 +54,22 @@ class Decoded:
 @dataclass(frozen=True)
 class RawRows:
     """Messages parsed, nothing converted: ``positions`` are the rows' places in the batch (None: row i
-    is message i).
+    is message i). ``taken``: of how many messages from the first on; None: of all.
     """
 
     table: Any
     positions: NDArray[np.int64] | None = None
     bad: tuple[BadMessage, ...] = ()
+    taken: int | None = None
 
 
 class MessageReader(Protocol):
     """Parses the messages of one format."""
 
     def read(self, values: Sequence[bytes]) -> RawRows:
-        """All messages that parse as rows, in order. Never raises for content."""
+        """All messages that parse as rows, in order, or those of the first ``taken``, at least one. Never raises for
+        content.
+        """
 
 
 def bad_message(position: int, reason: object, column: str = "") -> BadMessage:

@@ -21,6 +21,9 @@ _KINDS: Final[dict[type, str]] = {list: "an array", str: "a string", bool: "a bo
 #: Rows that one message may become by unnesting, and bytes of all of them.
 MOST_ROWS: Final = 10_000
 MOST_BYTES: Final = 64 << 20
+#: The same of all messages of a batch together: those that would give more are left to the next one.
+MOST_ROWS_AT_ONCE: Final = 200_000
+MOST_BYTES_AT_ONCE: Final = 256 << 20
 #: Types that are tried first; what does not fit is taken as it is, or as text.
 _HINTS: Final[dict[str, Any]] = {
     "INT": pa.int32(), "LONG": pa.int64(), "FLOAT": pa.float32(), "DOUBLE": pa.float64(), "STRING": pa.string(),
@@ -31,9 +34,10 @@ def parsed_rows(
     values: Sequence[bytes], parse: Callable[[bytes], Any], schema: Schema, complex_type: ComplexType | None = None
 ) -> RawRows:
     """Parse message by message; one that is not an object is set aside. With ``complex_type`` one can give several
-    rows.
+    rows, and all that would give too many together are not taken: at least one is.
     """
     rows: list[Mapping[str, Any]] = []
+    size = 0
     positions: list[int] = []
     bad: list[BadMessage] = []
     for position, value in enumerate(values):
@@ -41,10 +45,13 @@ def parsed_rows(
             row = parse(value)
             is_object = isinstance(row, dict)
             unnests = complex_type if is_object else None
-            made = [row] if unnests is None else list(unnests.rows(row, MOST_ROWS, MOST_BYTES))
+            made, more = ([row], 0) if unnests is None else unnests.rows(row, MOST_ROWS, MOST_BYTES)
         except CONTENT_ERRORS as error:
             bad.append(bad_message(position, _why(error) if value.strip() else "The message is empty."))
             continue
+        size += more
+        if rows and more and (len(rows) + len(made) > MOST_ROWS_AT_ONCE or size > MOST_BYTES_AT_ONCE):
+            return RawRows(raw_table(rows, schema), np.array(positions, np.int64), tuple(bad), taken=position)
         if is_object:
             rows += made
             positions += [position] * len(made)

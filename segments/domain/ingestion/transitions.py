@@ -93,8 +93,8 @@ Decision = Idle | Begin | Retry | SwitchAgain
 def on_trigger(now: Situation) -> Decision:
     """What the trigger does. Raises what ``new_plan`` raises; nothing is to be changed then."""
     session = now.session
-    if session is not None and session.is_running and session.state is SessionState.SWITCH:
-        return Idle(f"Session {session.id} is switching; the trigger is skipped.", is_busy=True)
+    if session is not None and session.is_open and session.is_running and session.state is SessionState.SWITCH:
+        return _busy(session)  # queries may see it already: it is neither given up nor cleared now
     if clears(now):
         is_open = session is not None and session.is_open
         return Begin(_planned(now), session if is_open else None, EndReason.CLEARED if is_open else None)
@@ -102,7 +102,7 @@ def on_trigger(now: Situation) -> Decision:
         plan = _planned(now)
         return Idle(plan.idle) if plan.idle else Begin(plan)
     if session.is_running:
-        return Idle(f"Session {session.id} is running; the trigger is skipped.", is_busy=True)
+        return _busy(session)
     if session.config_hash != now.config_hash:
         return Begin(_planned(now), session, EndReason.CONFIG_CHANGED)
     goes_on = session.state is SessionState.IN_PROGRESS and is_left_by_limits(now.files)
@@ -113,6 +113,10 @@ def on_trigger(now: Situation) -> Decision:
     check_not_empty(now.task, now.listing)
     files = reconcile(now.task, now.files, now.listing, now.registry, now.visible)
     return Retry(limited(now.task, files), vanished(now.task, now.listing, now.registry), goes_on)
+
+
+def _busy(session: IngestionSession) -> Idle:
+    return Idle(f"Session {session.id} is running; the trigger is skipped.", is_busy=True)
 
 
 def clears(now: Situation) -> bool:

@@ -5,7 +5,7 @@ message bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -35,6 +35,13 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def first(self, count: int) -> Batch:
+        """Its first messages, as if no other had been fetched; at least one, and fewer than all."""
+        assert self.offset_of is not None
+        keys = self.keys if self.keys is None else self.keys[:count]
+        next_offset, times = self.offset_of(count), self.timestamps_ms[:count]
+        return replace(self, values=self.values[:count], next_offset=next_offset, timestamps_ms=times, keys=keys)
 
 
 class PartitionConsumer(Protocol):

@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import islice
 from typing import Any, Final
 
 from segments.datatypes.value_texts import leaf_text
@@ -18,8 +17,8 @@ from segments.errors import InvalidInput
 from segments.names import shown
 
 _WHERE: Final = "ingestionConfig.complexTypeConfig"
-#: Bytes of a value that is not text.
-_NUMBER: Final = 8
+#: Bytes that a value takes in a row, next to those of its text.
+_EACH: Final = 40
 _KEYS: Final = ("fieldsToUnnest", "delimiter", "collectionNotUnnestedToJson", "prefixesToRename")
 
 
@@ -47,18 +46,17 @@ class ComplexType:
         """Does it change rows without nested values?"""
         return bool(self.unnest or self.prefixes)
 
-    def rows(self, row: Mapping[str, Any], most: int, most_bytes: int) -> Iterator[dict[str, Any]]:
-        """What one row of the input becomes. Raises ValueError for more than ``most`` rows, or ``most_bytes`` in them:
-        each repeats what stands next to the lists. And, while it is iterated, when a renamed field meets another one.
+    def rows(self, row: Mapping[str, Any], most: int, most_bytes: int) -> tuple[list[dict[str, Any]], int]:
+        """(what one row of the input becomes, bytes of that if these are several rows: each repeats what stands next to
+        the lists).
+
+        Raises ValueError for more than ``most`` rows, or ``most_bytes`` in them, before they are made; and when a
+        renamed field meets another one.
         """
-        found = [self._flat(dict(row), "")]
+        found, size = [self._flat(dict(row), "")], 0
         for name in self.unnest:
-            found = list(islice((more for one in found for more in self._unnested(one, name)), most + 1))
-            if len(found) > most:
-                raise ValueError(f"unnesting it gives more than {most:,} rows")
-        if len(found) > 1:
-            _check_bytes(found, most_bytes)
-        return (self._renamed(one) for one in found)
+            found, size = self._unnested(found, name, most, most_bytes)
+        return [self._renamed(one) for one in found], size if len(found) > 1 else 0
 
     def _flat(self, row: dict[str, Any], path: str) -> dict[str, Any]:
         """The row without objects; ``path`` is the list's name within which it stands."""
@@ -84,19 +82,33 @@ class ComplexType:
             return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=leaf_text)
         return value
 
-    def _unnested(self, row: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
-        items = row.get(name)
-        if not isinstance(items, list):
-            yield row
+    def _unnested(
+        self, rows: Sequence[dict[str, Any]], name: str, most: int, most_bytes: int
+    ) -> tuple[list[dict[str, Any]], int]:
+        """The rows with a row for each item of the list ``name``, and their bytes."""
+        found: list[dict[str, Any]] = []
+        size = 0
+        for row in rows:
+            items = row.get(name)
+            rest = {k: v for k, v in row.items() if k != name} if isinstance(items, list) else row
+            beside = _size(rest)
+            for more in self._items(items, name):
+                size += beside + _size(more)
+                if len(found) >= most:
+                    raise ValueError(f"unnesting it gives more than {most:,} rows")
+                if found and size > most_bytes:
+                    raise ValueError(f"unnesting it gives rows of more than {most_bytes:,} bytes")
+                found.append({**rest, **more})
+        return found, size
+
+    def _items(self, items: Any, name: str) -> Iterator[dict[str, Any]]:
+        """What each item of a list adds to a row: nothing, once, where there is none."""
+        if not isinstance(items, list) or not items:
+            yield {}
             return
-        rest = {k: v for k, v in row.items() if k != name}
-        if not items:
-            yield rest
         for item in items:
-            more = (
-                {f"{name}{self.delimiter}{k}": v for k, v in item.items()} if isinstance(item, dict) else {name: item}
-            )
-            yield {**rest, **more}
+            is_object = isinstance(item, dict)
+            yield {f"{name}{self.delimiter}{k}": v for k, v in item.items()} if is_object else {name: item}
 
     def _renamed(self, row: dict[str, Any]) -> dict[str, Any]:
         for prefix, instead in self.prefixes:
@@ -109,18 +121,13 @@ class ComplexType:
         return row
 
 
-def _check_bytes(rows: Sequence[Mapping[str, Any]], most: int) -> None:
-    size = 0
-    for row in rows:
-        size += sum(map(_size, row.values()))
-        if size > most:
-            raise ValueError(f"unnesting it gives rows of more than {most:,} bytes")
-
-
 def _size(value: Any) -> int:
+    """Bytes of a value in memory, about; of a row those of its values."""
     if isinstance(value, str | bytes):
-        return len(value)
-    return sum(map(_size, value)) if isinstance(value, list) else _NUMBER
+        return _EACH + len(value)
+    if isinstance(value, dict):
+        return sum(map(_size, value.values()))
+    return _EACH + (sum(map(_size, value)) if isinstance(value, list) else 0)
 
 
 def read_complex_type(config: TableConfig) -> ComplexType | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from segments.dataplane.realtime.decode import open_decoder
 from segments.dataplane.realtime.mutable_segment import MutableSegment
@@ -24,7 +24,10 @@ from segments.services.tables.table_record import read_table_config
 from segments.store import paths
 
 #: Failures that are listed one by one.
-SHOWN: int = 100
+SHOWN: Final = 100
+#: Bytes of rows that one attempt makes, about: by unnesting, a message may give very many.
+_MOST_BYTES: Final = 256 << 20
+_LEFT: Final = "It is left to another replay: the messages before it give as many rows as one can hold."
 
 
 @dataclass(frozen=True)
@@ -86,14 +89,22 @@ def decode_again(
         else:
             key = json.dumps([stream.topic, dict(stream.raw)], sort_keys=True)
             groups.setdefault(key, (stream, []))[1].append(message)
+    size = 0
     for stream, listed in groups.values():
-        values = [bytes(m.payload) for m in listed]
-        decoded = open_decoder(stream, schema, config, ctx.registries).decode(values, now_ms=now_ms)
-        bad = {one.position: shown_reason(one.reason, values[one.position]) for one in decoded.set_aside}
-        failing += [Failing(listed[position], reason) for position, reason in bad.items()]
-        fitting += [m for position, m in enumerate(listed) if position not in bad]
-        filtered += decoded.filtered
-        rows.append(decoded.table, decoded.masks)
+        decoder = open_decoder(stream, schema, config, ctx.registries)
+        while listed:
+            if size > _MOST_BYTES:
+                failing += [Failing(m, _LEFT) for m in listed]
+                break
+            values = [bytes(m.payload) for m in listed]
+            decoded = decoder.decode(values, now_ms=now_ms)
+            bad = {one.position: shown_reason(one.reason, values[one.position]) for one in decoded.set_aside}
+            failing += [Failing(listed[position], reason) for position, reason in bad.items()]
+            fitting += [m for position, m in enumerate(listed[: decoded.taken]) if position not in bad]
+            filtered += decoded.filtered
+            size += decoded.table.nbytes
+            rows.append(decoded.table, decoded.masks)
+            listed = listed[decoded.taken :]
     return Attempt(tuple(fitting), tuple(failing), rows, filtered)
 
 

@@ -37,7 +37,7 @@ class Unnesting:
         for at, row in enumerate(rows):
             before = len(found)
             try:
-                found += self._complex_type.rows(row, _MOST_ROWS, _MOST_BYTES)
+                found += self._complex_type.rows(row, _MOST_ROWS, _MOST_BYTES)[0]
             except ValueError as error:
                 raise InvalidInput(
                     f"Input file '{self._path}' row {self._passed + at + 1}: {error}.",

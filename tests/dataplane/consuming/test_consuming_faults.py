@@ -128,6 +128,30 @@ def read(world: ConsumingWorld) -> PartitionReader:
     return PartitionReader(source, source.start, StreamPool(world.stream.open))
 
 
+def test_messages_that_give_too_many_rows_together_are_read_in_parts_without_a_gap(
+    world: ConsumingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.create_realtime()
+    world.send(20)
+    intake = read(world)
+    decode, asked = intake._decoder.decode, list[int]()
+
+    def few(values: Any, *, now_ms: int) -> Any:
+        asked.append(len(values))
+        return decode(values[:3], now_ms=now_ms)
+
+    monkeypatch.setattr(intake._decoder, "decode", few)
+    assert [intake.read(100, 0.1) for _ in range(7)] == [3, 3, 3, 3, 3, 3, 2]
+    assert asked == [20, 3, 6, 3, 6, 3, 2], "fewer are fetched for a while"
+    assert (intake.offset.text, intake.segment.rows, intake.messages) == ("20", 20, 20)
+    assert [intake.rows_at(parse_offset("memory", at)) for at in ("3", "6", "20")] == [3, 6, 20]
+    monkeypatch.setattr(intake._decoder, "decode", decode)
+    world.send(50_000)
+    while intake.offset.text != "50020":
+        intake.read(100_000, 0.1)
+    assert (intake.segment.rows, intake._most) == (50_020, 0), "later as many as ever"
+
+
 def test_a_replica_that_catches_up_never_passes_over_rows_that_are_gone(world: ConsumingWorld) -> None:
     """Another replica has them: this one must not claim to be where that one is."""
     world.create_realtime()

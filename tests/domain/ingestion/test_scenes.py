@@ -255,6 +255,16 @@ def test_clearing_throws_the_session_away_and_keeps_what_is_visible(mode: str) -
     assert table.trigger() == "retry", "the flag is honoured once for a version of the config"
 
 
+def test_a_switch_under_way_is_not_cleared_because_queries_may_see_it_already() -> None:
+    table = scene_1("APP")
+    table.task = of("APP", clearConsistentPushState="true")
+    assert table.session is not None
+    table.session = replace(table.session, state=SessionState.SWITCH, task="run")
+    assert table.trigger() == "busy"
+    table.session = replace(table.session, task="")
+    assert table.trigger() == "begin after CLEARED"
+
+
 def test_clearing_is_for_consistent_push_only() -> None:
     table = ModelTable(task(clearConsistentPushState="true"))
     assert not clears(table.situation)

@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 #: Positions remembered, so that a segment can be cut where the committed one ends.
 _MARKS: Final = 10_000
 _SAMPLES: Final = 10
+#: After a batch that gave too many rows, fewer messages are fetched, until as many as these are taken again.
+_USUAL: Final = 10_000
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class PartitionReader:
         self.lost: list[tuple[Offset, Offset]] = []
         self.last_read_ms = 0
         self.last_message_ms = 0
+        self._most = 0
 
     def behind(self) -> PartitionReader:
         """An empty one that begins where this one ends."""
@@ -87,11 +90,12 @@ class PartitionReader:
         With a ``stop`` another replica has the rows up to there. RowsGone when this one cannot get them all: without
         them it must not come to stand where the other one does, unless somebody ``accepts_loss``.
         """
-        batch = self._taken().fetch(self.offset, max_messages=max_messages, timeout_s=timeout_s, stop=stop)
+        most = min(max_messages, self._most) if self._most else max_messages
+        batch = self._taken().fetch(self.offset, max_messages=most, timeout_s=timeout_s, stop=stop)
         if batch.lost is not None and stop is not None and not accepts_loss:
             raise RowsGone(f"Rows from {batch.lost[0]} to {batch.lost[1]} have left the stream.", lost=batch.lost)
         if len(batch):
-            self._append(batch)
+            batch = self._append(batch)
         if batch.lost is not None:
             self.lost.append(batch.lost)
             servers.STREAM_DATA_LOSS.add(self.source.table)
@@ -100,8 +104,14 @@ class PartitionReader:
             self._marks.append((batch.next_offset, self.segment.rows))
         return len(batch)
 
-    def _append(self, batch: Batch) -> None:
+    def _append(self, batch: Batch) -> Batch:
+        """Returns what of the batch was taken: messages that would give too many rows together are fetched again, fewer
+        at a time.
+        """
         decoded = self._decoder.decode(batch.values, now_ms=self.source.created_ms)
+        is_cut = decoded.taken < len(batch)
+        batch = batch.first(decoded.taken) if is_cut else batch
+        self._most = decoded.taken if is_cut else self._most * 2 if self._most < _USUAL else 0
         append = self.segment.append if self.keyed is None else self.keyed.append
         append(decoded.table, decoded.masks)
         if decoded.set_aside:
@@ -114,6 +124,7 @@ class PartitionReader:
         self.filtered += decoded.filtered
         self.last_read_ms = time.time_ns() // 1_000_000
         self.last_message_ms = int(batch.timestamps_ms[-1]) if len(batch.timestamps_ms) else 0
+        return batch
 
     def _set_aside(self, batch: Batch, decoded: Decoded) -> None:
         self.set_aside.add(self.source, batch, decoded.set_aside, self.offset, time.time_ns() // 1_000_000)
