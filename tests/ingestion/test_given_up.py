@@ -150,7 +150,7 @@ def test_a_trigger_with_the_clear_flag_leaves_a_session_that_switches_alone(
 
     (result,) = switching(world, monkeypatch, clear)
     assert (result.session_id, result.is_busy) == (None, True)
-    assert "is switching" in result.why
+    assert "is running" in result.why
     assert (world.session.state, world.vis) == (SessionState.DONE, 20)
     assert world.go().why == "Nothing changed in the input folder.", "what is visible is known as ingested"
     assert world.vis == 20
