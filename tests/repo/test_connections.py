@@ -119,7 +119,7 @@ _OTHERS = {
     "segments/management/commands/push.py": "the installation that the person at the command line names",
     "segments/management/running_installation.py": "starts the same command again",
     "segments/processes/": "starts and asks the installation's own parts",
-    "segments/spark/reading/sample/binary_rows.py": "starts a module of ours; the file that it opens passes the input roots",
+    "segments/spark/reading/sample/binary_rows.py": "starts a module of ours; its file passes the input roots",
     "segments/dataplane/server/held/peer_download.py": "peers and controllers of the cluster",
 }
 
