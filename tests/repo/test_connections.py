@@ -120,6 +120,7 @@ _OTHERS = {
     "segments/management/running_installation.py": "starts the same command again",
     "segments/spark/executors.py": "asks whether the master that SPARK_MASTER names takes connections",
     "segments/processes/": "starts and asks the installation's own parts",
+    "segments/spark/reading/sample/binary_rows.py": "starts a module of ours; its file passes the input roots",
     "segments/dataplane/server/held/peer_download.py": "peers and controllers of the cluster",
 }
 
