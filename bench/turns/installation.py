@@ -1,7 +1,8 @@
 """An installation of the checkout that is the current folder, which runs cycles of ``bench.lineage`` when it is asked
 to: a number on each line of its input, the seconds of every step as a line of JSON in its output.
 
-It is run by its path, so that what it imports is of that checkout, also of one that is older than this file.
+It is run by its path, so that what it imports is of that checkout, also of one that is older than this file. That is
+why it repeats lines of ``bench.lineage`` instead of calling functions that an older checkout does not have.
 """
 
 from __future__ import annotations

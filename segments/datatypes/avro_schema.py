@@ -108,8 +108,15 @@ def _bounded(read: Callable[..., Any]) -> Callable[..., Any]:
     return decimal
 
 
-for _kind in ("bytes-decimal", "fixed-decimal"):
-    LOGICAL_READERS[_kind] = _bounded(LOGICAL_READERS[_kind])
+def _bound_decimals_of_this_process() -> None:
+    """fastavro has one table of readers for the whole process, and no argument that takes others: from the import of
+    this module on, everything that reads Avro in it refuses longer decimals.
+    """
+    for kind in ("bytes-decimal", "fixed-decimal"):
+        LOGICAL_READERS[kind] = _bounded(LOGICAL_READERS[kind])
+
+
+_bound_decimals_of_this_process()
 
 _PRIMITIVE: Final = frozenset(("null", "boolean", "int", "long", "float", "double", "bytes", "string"))
 
