@@ -36,6 +36,14 @@ def undo(client: Client, given: Namespace) -> None:
         _finish(given, done, f"Done: queries of {done.table} see {len(done.returned_segments)} segments again.")
 
 
+def go_back(client: Client, given: Namespace) -> None:
+    """Go back, or forward again, to a snapshot."""
+    preview = client.snapshots.preview(given.table, given.number, type_=given.type)
+    if goes_on(given, preview, f"Queries of {preview.table} will see snapshot {given.number}."):
+        done = client.snapshots.go_back(given.table, given.number, type_=given.type, reason=given.reason)
+        _finish(given, done, f"Done: queries of {done.table} see snapshot {done.number}; undo: go-back {done.undo}.")
+
+
 def pause(client: Client, given: Namespace) -> None:
     """Pause the consumption of a table."""
     status = client.consumption.pause_status(given.table)

@@ -1,5 +1,5 @@
-"""``pinotadmin COMMAND``: load, tables, snapshots, rollback, undo, pause, resume, drain, undrain, query, audit of an
-installation.
+"""``pinotadmin COMMAND``: load, tables, history, go-back, snapshots, rollback, undo, pause, resume, drain, undrain,
+query, audit of an installation.
 
 Exit status: 0 done, 1 refused or blocked, 2 wrong arguments or credentials, 3 no answer, 4 not confirmed.
 """
@@ -18,10 +18,17 @@ from pinotadmin_client.commands.output import write_json
 from pinotadmin_client.credentials import NoCredentials, find
 from pinotadmin_client.errors import ApiError, ClientError, NoAnswer
 
-_READS = {"tables": reading.tables, "snapshots": reading.snapshots, "query": reading.query, "audit": reading.audit}
+_READS = {
+    "tables": reading.tables,
+    "history": reading.history,
+    "snapshots": reading.snapshots,
+    "query": reading.query,
+    "audit": reading.audit,
+}
 _CHANGES = {
     "rollback": changing.rollback,
     "undo": changing.undo,
+    "go-back": changing.go_back,
     "pause": changing.pause,
     "resume": changing.resume,
 }
@@ -77,7 +84,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
 
 
 def _arguments_of(name: str, made: argparse.ArgumentParser) -> None:
-    if name in ("snapshots", *_CHANGES):
+    if name in ("history", "snapshots", *_CHANGES):
         made.add_argument("table")
     if name in _OF_SERVERS:
         made.add_argument("instance", help="A server, as GET /instances lists it")
@@ -86,7 +93,12 @@ def _arguments_of(name: str, made: argparse.ArgumentParser) -> None:
         made.add_argument("--wait", type=float, default=3600.0, help="Seconds to follow it; 0: not at all")
     if name in ("rollback", "undo"):
         made.add_argument("entry", help="Id of a lineage entry, as 'snapshots' lists it")
-    if name in ("snapshots", "rollback", "undo"):
+    if name == "go-back":
+        made.add_argument("number", type=int, help="Number of a snapshot, as 'history' lists it")
+    if name == "history":
+        made.add_argument("--limit", type=int, default=50)
+        made.add_argument("--before", type=int, help="Only older ones than this number")
+    if name in ("history", "go-back", "snapshots", "rollback", "undo"):
         made.add_argument("--type", default="OFFLINE", choices=["OFFLINE", "REALTIME"])
     if name == "query":
         made.add_argument("sql")

@@ -32,6 +32,19 @@ def snapshots(client: Client, given: Namespace) -> None:
     write_table(["ENTRY", "STATE", "CHANGED", "FROM", "TO"], rows)
 
 
+def history(client: Client, given: Namespace) -> None:
+    """The snapshots of a table, newest first."""
+    found = client.snapshots.listed(given.table, limit=given.limit, before=given.before, type_=given.type)
+    if given.json:
+        write_json(found)
+        return
+    rows = [
+        [s.number, s.at[:19], s.made_by, s.actor, s.rows, s.segments, s.state, s.reason or s.why]
+        for s in found.snapshots
+    ]
+    write_table(["SNAPSHOT", "AT", "MADE BY", "ACTOR", "ROWS", "SEGMENTS", "STATE", "REASON"], rows)
+
+
 def query(client: Client, given: Namespace) -> None:
     """The answer to a query. Raises ApiError where the broker reports a failure."""
     answer = client.query(given.sql)

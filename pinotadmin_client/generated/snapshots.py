@@ -5,8 +5,7 @@ Generated from the OpenAPI document by ``python -m tests.client.generate``; do n
 
 from __future__ import annotations
 
-from typing import Any
-
+from pinotadmin_client.generated import models
 from pinotadmin_client.transport import Transport
 
 
@@ -18,7 +17,7 @@ class Snapshots:
 
     def listed(
         self, table: str, *, before: str | None = None, limit: int | None = None, type_: str | None = None
-    ) -> dict[str, Any]:
+    ) -> models.TableHistory:
         """List the snapshots of a table.
 
         Newest first: number, time, what made it, who and why, rows, bytes, time range, and whether it can be gone
@@ -30,12 +29,12 @@ class Snapshots:
         return self._transport.send(
             "GET",
             "/api/v1/tables/{table}/snapshots",
-            dict[str, Any],
+            models.TableHistory,
             names={"table": table},
             query={"before": before, "limit": limit, "type": type_},
         )
 
-    def preview(self, table: str, number: str | int, *, type_: str | None = None) -> dict[str, Any]:
+    def preview(self, table: str, number: str | int, *, type_: str | None = None) -> models.ReturnPreview:
         """Preview the way back to a snapshot.
 
         What it would do: its switches, rows, segments, bytes and times before and after, until when it can be undone,
@@ -44,14 +43,14 @@ class Snapshots:
         return self._transport.send(
             "GET",
             "/api/v1/tables/{table}/snapshots/{number}/restore",
-            dict[str, Any],
+            models.ReturnPreview,
             names={"table": table, "number": number},
             query={"type": type_},
         )
 
     def go_back(
         self, table: str, number: str | int, *, type_: str | None = None, reason: str | None = None
-    ) -> dict[str, Any]:
+    ) -> models.ReturnDone:
         """Go back to a snapshot.
 
         Make queries see exactly that snapshot; answers when all live brokers do. ``undo`` is the snapshot to go back
@@ -62,7 +61,7 @@ class Snapshots:
         return self._transport.send(
             "POST",
             "/api/v1/tables/{table}/snapshots/{number}/restore",
-            dict[str, Any],
+            models.ReturnDone,
             names={"table": table, "number": number},
             query={"type": type_},
             reason=reason,

@@ -14,6 +14,8 @@ from segments.models import AuditEvent
 from tests.api.cluster import ApiCluster
 from tests.api.replacement.test_lineage import replaced
 from tests.api.replacement.test_lineage import table as table
+from tests.api.replacement.test_snapshots import follower as follower
+from tests.api.replacement.test_snapshots import history as history
 from tests.client.conftest import PASSWORD, URL, Connect
 
 Run = Callable[..., int]
@@ -61,6 +63,22 @@ def test_a_rollback_wants_a_reason_and_a_yes_and_a_dry_run_changes_nothing(
     assert pinotadmin("audit", "--target", "t_OFFLINE") == 0
     assert "wrong prices" in capsys.readouterr().out
     assert pinotadmin("rollback", "t", entry, "--reason", "again", "--yes") == 1
+
+
+def test_the_history_is_listed_and_gone_back_to_by_number(
+    history: ApiCluster, pinotadmin: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert pinotadmin("history", "t") == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert (head.split()[0], [line.split()[0] for line in lines]) == ("SNAPSHOT", ["2", "1"])
+    assert pinotadmin("history", "t", "--json", "--before", "2") == 0
+    assert [s["number"] for s in json.loads(capsys.readouterr().out)["snapshots"]] == [1]
+    assert pinotadmin("go-back", "t", "1", "--reason", "wrong prices", "--dry-run") == 0
+    assert "rows 6 -> 3, segments 2 -> 1" in capsys.readouterr().out
+    assert pinotadmin("go-back", "t", "1", "--reason", "wrong prices") == 4
+    assert pinotadmin("go-back", "t", "1", "--reason", "wrong prices", "--yes") == 0
+    assert "see snapshot 1; undo: go-back 2." in capsys.readouterr().out
+    assert pinotadmin("go-back", "t", "99", "--reason", "x", "--yes") == 1
 
 
 def test_refusals_are_one_and_missing_credentials_two(

@@ -132,7 +132,13 @@ def _shown(lineage: Lineage) -> set[str]:
 
 def _later(lineage: Lineage, entries: Sequence[LineageEntry]) -> dict[str, set[str]]:
     """{entry: those that are not reverted and replaced something of its new side}"""
-    found = replacing(e for e in lineage.entries.values() if e.state in LIVE)
+    live = [e for e in lineage.entries.values() if e.state in LIVE]
+    by: dict[str, str] = {}
+    for entry in live:
+        by.update(dict.fromkeys(entry.segments_from, entry.id))
+    if len(by) == sum(len(e.segments_from) for e in live):  # nothing was replaced twice, as is usual: no list per name
+        return {e.entry_id: {by[s] for s in e.segments_to if s in by} - {e.entry_id} for e in entries}
+    found = replacing(live)
     return {e.entry_id: {i for s in e.segments_to for i in found.get(s, ())} - {e.entry_id} for e in entries}
 
 

@@ -17,7 +17,8 @@ class Command(BaseCommand):
     """Hands everything to ``python -m pinotadmin_client``."""
 
     help = (
-        "Load, tables, snapshots, rollback, undo, pause, resume, query and audit of an installation, over its REST API."
+        "Load, tables, history, go-back, snapshots, rollback, undo, pause, resume, query and audit of an installation, "
+        "over its REST API."
     )
     requires_system_checks = ()
     #: What stands before the given arguments.

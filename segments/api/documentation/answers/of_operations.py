@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from segments.api.documentation.answers import replacement, work
+from segments.api.documentation.answers import history, replacement, work
 
 _ENTRY: Final = "/api/v1/lineage/{table}/{entry}"
+_RESTORE: Final = "/api/v1/tables/{table}/snapshots/{number}/restore"
 
 #: {operation: models of its answer}
 ANSWERS: Final[Mapping[str, tuple[Any, ...]]] = {
@@ -34,6 +35,9 @@ ANSWERS: Final[Mapping[str, tuple[Any, ...]]] = {
     "GET /api/v1/jobs/{job}": (replacement.EndJob,),
     "POST /api/v1/jobs/{job}/cancel": (replacement.EndJob,),
     "DELETE /api/v1/jobs/{job}": (replacement.EndJob,),
+    "GET /api/v1/tables/{table}/snapshots": (history.TableHistory,),
+    f"GET {_RESTORE}": (history.ReturnPreview,),
+    f"POST {_RESTORE}": (history.ReturnDone, history.ReturnPreview),
     "GET /api/v1/pushes": (work.Pushes,),
     "POST /api/v1/pushes": (work.Push,),
     "GET /api/v1/pushes/{push_id}": (work.PushDetails,),
