@@ -185,3 +185,31 @@ def test_a_new_server_that_dies_on_the_way_and_comes_back_ends_the_move(world: K
     world.start_server(NEW, drop_grace_s=0.5)
     finish(world, clients, rounds=3)
     clients.see()
+
+
+def test_a_new_server_that_dies_while_segments_end_by_their_row_limit_ends_the_move(world: KeyedWorld) -> None:
+    """Until it is back nothing is asked to commit: the partition fills segments with the new server and without it."""
+    world.create_keyed(FULL, rows=30, servers=(OLD,))
+    world.start_server(OLD, drop_grace_s=0.5)
+    clients = Clients(world, world.start_broker(), FULL)
+    for _ in range(3):
+        clients.send()
+    clients.see()
+    world.start_server(NEW, drop_grace_s=0.5)
+    EMBEDDED.rebalance.start(world.ctx, TABLE, Options(), ANN)
+    advance(world.ctx, TABLE)
+    before = set(world.store.get(paths.ideal_state(RT)).record.maps)
+    with clients.watch() as wrong:
+        for _ in range(4):
+            clients.send()
+        clients.see()
+        world.servers[NEW].stop()
+        for _ in range(4):
+            clients.send()
+        clients.see()
+    assert wrong == []
+    assert len(set(world.store.get(paths.ideal_state(RT)).record.maps) - before) >= 2
+    world.start_server(NEW, drop_grace_s=0.5)
+    finish(world, clients, rounds=3)
+    clients.see()
+    world.chain_is_whole()
