@@ -168,7 +168,7 @@ def test_a_search_with_more_matches_than_are_kept_is_counted_and_turned_as_any(
     ("model", "field", "values"),
     [("segment", "status", ["UPLOADED", "COMMITTING"]), ("auditevent", "outcome", ["done", "refused"])],
 )
-def test_values_to_filter_by_are_not_looked_for_in_all_rows(
+def test_values_to_filter_by_are_not_read_from_all_rows(
     root: Client, model: str, field: str, values: list[str]
 ) -> None:
     with CaptureQueriesContext(connection) as captured:
