@@ -91,9 +91,9 @@ class ComplexType:
         for row in rows:
             items = row.get(name)
             rest = {k: v for k, v in row.items() if k != name} if isinstance(items, list) else row
-            beside = _size(rest)
+            others = _size(rest)
             for more in self._items(items, name):
-                size += beside + _size(more)
+                size += others + _size(more)
                 if len(found) >= most:
                     raise ValueError(f"unnesting it gives more than {most:,} rows")
                 if found and size > most_bytes:

@@ -16,6 +16,7 @@ from segments.domain.realtime.streams.stream_config import StreamConfig, stream_
 from segments.domain.segments.segment_metadata import COMPLETED_STATUSES
 from segments.domain.set_aside import shown_reason
 from segments.domain.tables import schema as schemas
+from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput, NotFound
 from segments.models import SetAsideMessage
 from segments.names import TableName
@@ -75,22 +76,9 @@ def decode_again(
             f"Schema '{table.raw}' does not exist.", remedy="Create it again; without it no message can be decoded."
         )
     schema = schemas.from_record(node.record)
-    rows, fitting, failing, filtered = MutableSegment(name, schema, config), [], [], 0
-    open_ones = _still_consuming(ctx, table, messages)
-    groups: dict[str, tuple[StreamConfig, list[SetAsideMessage]]] = {}
-    for message in messages:
-        why = _why_not(message, open_ones)
-        try:
-            stream = stream_of(config, message.partition)
-        except InvalidInput as error:
-            why = str(error)
-        if why:
-            failing.append(Failing(message, why))
-        else:
-            key = json.dumps([stream.topic, dict(stream.raw)], sort_keys=True)
-            groups.setdefault(key, (stream, []))[1].append(message)
-    size = 0
-    for stream, listed in groups.values():
+    groups, failing = _by_stream(config, messages, _still_consuming(ctx, table, messages))
+    rows, fitting, filtered, size = MutableSegment(name, schema, config), list[SetAsideMessage](), 0, 0
+    for stream, listed in groups:
         decoder = open_decoder(stream, schema, config, ctx.registries)
         while listed:
             if size > _MOST_BYTES:
@@ -106,6 +94,25 @@ def decode_again(
             rows.append(decoded.table, decoded.masks)
             listed = listed[decoded.taken :]
     return Attempt(tuple(fitting), tuple(failing), rows, filtered)
+
+
+def _by_stream(
+    config: TableConfig, messages: Sequence[SetAsideMessage], open_ones: set[str]
+) -> tuple[list[tuple[StreamConfig, list[SetAsideMessage]]], list[Failing]]:
+    """Messages that are tried, those of one stream together, and those that are not, with the reason."""
+    groups, failing = dict[str, tuple[StreamConfig, list[SetAsideMessage]]](), list[Failing]()
+    for message in messages:
+        why = _why_not(message, open_ones)
+        try:
+            stream = stream_of(config, message.partition)
+        except InvalidInput as error:
+            why = str(error)
+        if why:
+            failing.append(Failing(message, why))
+        else:
+            key = json.dumps([stream.topic, dict(stream.raw)], sort_keys=True)
+            groups.setdefault(key, (stream, []))[1].append(message)
+    return list(groups.values()), failing
 
 
 def _why_not(message: SetAsideMessage, open_ones: set[str]) -> str:

@@ -41,8 +41,8 @@ class BlockChanges:
 
 
 class RowMask:
-    """``flags`` never change; ``changes`` tell them from those of an earlier or later mask, None: nobody counted. Safe
-    between threads: what is made twice is the same.
+    """``flags`` never change; ``changes`` distinguish them from those of an earlier or later mask, None: nobody counted.
+    Safe between threads: what is made twice is the same.
     """
 
     def __init__(self, flags: Flags, changes: BlockChanges | None = None) -> None:

@@ -56,7 +56,7 @@ class BinaryRows:
                 self._kept.move_to_end(key)
                 return self._kept[key]
         if not self._room.acquire(timeout=self._seconds):
-            raise TooManyRequests("Too many files are being looked into now.", remedy="Try again in a minute.")
+            raise TooManyRequests("Too many files are being read now.", remedy="Try again in a minute.")
         try:
             found = self._asked(file, data_format, access, raw_times)
         finally:

@@ -81,10 +81,10 @@ def _refusal(error: BaseException) -> Mapping[str, Any]:
         if isinstance(cause, MemoryError):
             return {"beyond": True}
         cause = cause.__cause__
-    told = cast(PinotAdminError, error)
-    kind = next(k for k in type(told).__mro__ if getattr(errors, k.__name__, None) is k)
-    data = {k: v for k, v in told.data.items() if isinstance(v, str | int | float | bool | None)}
-    return {"error": kind.__name__, "message": told.message, "remedy": told.remedy, "data": data}
+    refusal = cast(PinotAdminError, error)
+    kind = next(k for k in type(refusal).__mro__ if getattr(errors, k.__name__, None) is k)
+    data = {k: v for k, v in refusal.data.items() if isinstance(v, str | int | float | bool | None)}
+    return {"error": kind.__name__, "message": refusal.message, "remedy": refusal.remedy, "data": data}
 
 
 if __name__ == "__main__":
