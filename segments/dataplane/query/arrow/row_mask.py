@@ -41,7 +41,7 @@ class BlockChanges:
 
 
 class RowMask:
-    """``flags`` never change; ``changes`` distinguish them from those of an earlier or later mask, None: nobody counted.
+    """``flags`` never change; ``changes`` distinguish them from those of an earlier or later mask, None: uncounted.
     Safe between threads: what is made twice is the same.
     """
 
