@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import socket
 import time
 from collections.abc import Callable
@@ -33,11 +32,18 @@ def is_local(master: str) -> bool:
     return master.startswith("local")
 
 
+def _masters(master: str) -> list[tuple[str, str]]:
+    """(host, port) of each master of a standalone cluster, as in spark://HOST:PORT,HOST:PORT; none of anything else."""
+    if not master.startswith("spark://"):
+        return []
+    parts = (part.rpartition(":") for part in master.removeprefix("spark://").split(","))
+    return [(host, port) for host, _, port in parts if host and port.isdecimal()]
+
+
 def check_master(master: str) -> None:
     """SparkAway when none of a standalone cluster's masters takes connections. Spark itself tries for a minute."""
-    addresses = re.findall(r"([^/,]+):(\d+)(?=,|$)", master) if master.startswith("spark://") else []
     whys = []
-    for host, port in addresses:
+    for host, port in _masters(master):
         try:
             socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S).close()
         except OSError as error:

@@ -18,7 +18,7 @@ from segments.domain.segments.store_address import (
 )
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\\/"), min_size=1, max_size=20).filter(
-    lambda name: ".." not in name
+    lambda name: ".." not in name and name != "."
 )
 ENDINGS = st.one_of(st.just(""), st.integers(0, 2**32).map(lambda crc: f"@{crc}"), st.just(".tmp.0a-1"))
 STORES = st.sampled_from(
