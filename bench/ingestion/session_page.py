@@ -27,21 +27,26 @@ def main() -> None:
     setup_test_environment(debug=False)
     before = setup_databases(verbosity=0, interactive=False)
     try:
-        _measure(files)
+        measure(files)
     finally:
         teardown_databases(before, verbosity=0)
 
 
-def _measure(files: int) -> None:
+def measure(files: int) -> None:
+    """Print the figures of a session of so many files, in Django's present database."""
     from django.test import Client  # all of these need Django's settings
 
     from segments.mirror.ingestion import database
     from tests.factories import make_session, make_table, make_user
 
     session = make_session(make_table(), files_total=files, files_done=files, files_failed=0, state="DONE")
-    rows = {
-        f"/in/{n:06}.csv": (f"/in/{n:06}.csv", "", "DONE", [f"s{n}"], 100, 10_000, 1, "", None) for n in range(files)
-    }
+    rows = {}
+    for n in range(files):
+        values = {
+            "uri": f"/in/{n:06}.csv", "fingerprint": "", "state": "DONE", "segments": [f"s{n}"], "rows": 100,
+            "bytes": 10_000, "attempts": 1, "error": "", "line": None, "bad_rows": 0, "bad": [],
+        }  # fmt: skip
+        rows[f"/in/{n:06}.csv"] = tuple(values[column] for column in database.FILE_COLUMNS)
     began = time.perf_counter()
     database.write_files(session.pk, {}, rows)
     print(f"{files:,} files mirrored in {time.perf_counter() - began:.2f} s")
@@ -49,6 +54,7 @@ def _measure(files: int) -> None:
     client.force_login(make_user("ann", "operate"))
     page = f"/console/tables/flights_OFFLINE/ingestion/sessions/{session.session_id}/"
     for name, address in (("page", page), ("filtered", f"{page}?q=9999&state=DONE"), ("live part", f"{page}live/")):
+        assert client.get(address).status_code == 200, address
         print(f"{name}: {1000 * _median(partial(client.get, address)):.0f} ms")
 
 
