@@ -10,8 +10,6 @@ from itertools import compress
 from operator import ne
 from typing import Any, Final
 
-from django.db import close_old_connections
-
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.pause import is_disabled, pause_of
 from segments.domain.replacement import lineage as lineages
@@ -102,8 +100,7 @@ class ClusterFollower:
         while not self._pending.is_stopped:
             work = self._pending.next(wait=synced)
             try:
-                close_old_connections()
-                database_outage.check()
+                database_outage.before_use()
                 if work.everything and not synced:
                     self.sync_all()
                     synced = True

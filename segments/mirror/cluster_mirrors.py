@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from django.db import Error as DatabaseError
-from django.db import close_old_connections, connections
+from django.db import connections
 
 from segments.mirror.outage import database_outage
 from segments.mirror.pinot import PinotMirror
@@ -54,8 +54,7 @@ class ClusterMirrors:
     def _run(self) -> None:
         while True:
             try:
-                close_old_connections()
-                database_outage.check()
+                database_outage.before_use()
                 self.compare()
             except UNREACHABLE as error:
                 database_outage.note(error)

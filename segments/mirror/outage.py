@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from django.db import connection
+from django.db import close_old_connections, connection
 
 log = logging.getLogger(__name__)
 
@@ -28,10 +28,15 @@ class Outage:
                 self._since = self._seconds()
                 log.warning("The database does not answer, and the mirror waits for it: %s", str(error).strip())
 
-    def check(self) -> None:
-        """To be called before the database is used. While it did not answer last, it is asked: raises what it raises,
-        or notes that it is over.
+    def before_use(self) -> None:
+        """To be called before the database is used: connections that are of no use any more are closed, and ``check``
+        passes.
         """
+        close_old_connections()
+        self.check()
+
+    def check(self) -> None:
+        """While the database did not answer last, it is asked: raises what it raises, or notes that it is over."""
         if self._since < 0:
             return
         self._probe()

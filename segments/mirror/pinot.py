@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from django.db import close_old_connections, connections
+from django.db import connections
 
 from segments import wiring
 from segments.clusters.pinot.connected_engine import controller
@@ -88,8 +88,7 @@ class PinotMirror:
         while not self._stop.is_set():
             started = time.monotonic()
             try:
-                close_old_connections()
-                database_outage.check()
+                database_outage.before_use()
                 self._follow_once()
             except NotFound:
                 return  # it was removed; whoever keeps the mirrors ends this one
@@ -143,8 +142,7 @@ class PinotMirror:
         checked, number = time.monotonic(), 0
         while not self._stop.wait(self._health_s):
             try:
-                close_old_connections()
-                database_outage.check()
+                database_outage.before_use()
                 ctx = wiring.context(self._name)
                 self._note_controller(ctx)
                 number += 1

@@ -16,7 +16,7 @@ from segments.gateways.input_files.access import access_from_json
 from segments.gateways.input_files.source import input_source
 from segments.spark import session
 from segments.spark.build_part import BuildJob, Built, Failed, read_answers, try_build_part
-from segments.spark.executors import SparkAway
+from segments.spark.executors import SparkUnavailable
 from segments.spark.reading.cuts import Answer, Item, find_cuts
 from segments.spark.reading.rows import count_rows
 
@@ -141,7 +141,7 @@ class SparkBuilder:
                     reported += len(fresh)
                     report(fresh)
                     session.check_executors(self.master)
-            except SparkAway:
+            except SparkUnavailable:
                 raise
             except BaseException:
                 spark.cancelJobGroup(group)

@@ -19,11 +19,11 @@ _PAUSE_S: Final = 5.0
 _CONNECT_S: Final = 3.0
 
 
-class SparkAway(Unavailable):
+class SparkUnavailable(Unavailable):
     """The Spark cluster gives nothing to build with now; nothing was tried."""
 
 
-class ExecutorsLost(SparkAway):
+class ExecutorsLost(SparkUnavailable):
     """The executors of a context are gone for good; another context gets others."""
 
 
@@ -41,7 +41,7 @@ def _masters(master: str) -> list[tuple[str, str]]:
 
 
 def check_master(master: str) -> None:
-    """SparkAway when none of a standalone cluster's masters takes connections. Spark itself tries for a minute."""
+    """SparkUnavailable when no master of a standalone cluster takes connections. Spark itself tries for a minute."""
     whys = []
     for host, port in _masters(master):
         try:
@@ -51,7 +51,7 @@ def check_master(master: str) -> None:
         else:
             return
     if whys:
-        raise SparkAway(
+        raise SparkUnavailable(
             f"The master of the Spark cluster does not answer ({'; '.join(whys)}).",
             remedy="Start it, or check SPARK_MASTER. The push continues automatically.",
         )
@@ -75,7 +75,7 @@ class Executors:
         self._had_some = False
 
     def check(self) -> None:
-        """SparkAway when the context has had no executor for too long."""
+        """SparkUnavailable when the context has had no executor for too long."""
         if is_local(self._master) or self._seconds() < self._next:
             return
         if self._seconds() > self._next + _PAUSE_S:
@@ -100,11 +100,11 @@ class Executors:
         """Had it executors, and has none now, although it keeps them? What is built next needs another context."""
         return not is_local(self._master) and self._had_some and self._keeps_them and not count(self._spark)
 
-    def _no_executor(self) -> SparkAway:
+    def _no_executor(self) -> SparkUnavailable:
         conf = self._spark.getConf()
         memory, cores = conf.get("spark.executor.memory", "1g"), conf.get("spark.executor.cores", "all of a worker's")
         driver = f"{conf.get('spark.driver.host', '')}:{conf.get('spark.driver.port', '')}"
-        return SparkAway(
+        return SparkUnavailable(
             f"{self._master} gave no executor for {self._patience_s:.0f} s. Either no worker of it has room "
             f"(asked for: {memory} of memory and {cores} cores each), for example because another application holds "
             f"all cores, or its executors do not reach this process at {driver}.",

@@ -18,7 +18,7 @@ from traceback import walk_tb
 from typing import Any, Final
 
 from segments.errors import Unavailable
-from segments.spark.executors import Executors, SparkAway, check_master, is_local
+from segments.spark.executors import Executors, SparkUnavailable, check_master, is_local
 from segments.spark.shipped_code import shipped_code
 
 log = logging.getLogger(__name__)
@@ -59,15 +59,15 @@ def context(master: str) -> Any:
 
 
 def check_executors(master: str) -> None:
-    """To be called while a job runs. SparkAway when the cluster gives it no executors; its context is forgotten then,
-    so that the next job begins with another one.
+    """To be called while a job runs. SparkUnavailable when the cluster gives it no executors; its context is
+    forgotten then, so that the next job begins with another one.
     """
     watched = _executors.get(master)
     if watched is None:
         return
     try:
         watched.check()
-    except SparkAway:
+    except SparkUnavailable:
         forget()
         raise
 

@@ -167,16 +167,22 @@ def test_a_stop_in_the_middle_leaves_the_partition_where_it_was(world: KeyedWorl
     assert len(next(iter(sides))) == 1
 
 
-def test_a_new_server_that_dies_on_the_way_and_comes_back_ends_the_move(world: KeyedWorld) -> None:
-    world.create_keyed(PARTIAL, rows=30, servers=(OLD,))
+def moving(world: KeyedWorld, keys: dict[str, Any], *, sends: int) -> Clients:
+    """After so many sendings, the partition is on its way from the old server to the new one."""
+    world.create_keyed(keys, rows=30, servers=(OLD,))
     world.start_server(OLD, drop_grace_s=0.5)
-    clients = Clients(world, world.start_broker(), PARTIAL)
-    for _ in range(6):
+    clients = Clients(world, world.start_broker(), keys)
+    for _ in range(sends):
         clients.send()
     clients.see()
     world.start_server(NEW, drop_grace_s=0.5)
     EMBEDDED.rebalance.start(world.ctx, TABLE, Options(), ANN)
     advance(world.ctx, TABLE)
+    return clients
+
+
+def test_a_new_server_that_dies_on_the_way_and_comes_back_ends_the_move(world: KeyedWorld) -> None:
+    clients = moving(world, PARTIAL, sends=6)
     with clients.watch() as wrong:
         world.servers[NEW].stop()
         clients.send()
@@ -189,15 +195,7 @@ def test_a_new_server_that_dies_on_the_way_and_comes_back_ends_the_move(world: K
 
 def test_a_new_server_that_dies_while_segments_end_by_their_row_limit_ends_the_move(world: KeyedWorld) -> None:
     """Until it is back nothing is asked to commit: the partition fills segments with the new server and without it."""
-    world.create_keyed(FULL, rows=30, servers=(OLD,))
-    world.start_server(OLD, drop_grace_s=0.5)
-    clients = Clients(world, world.start_broker(), FULL)
-    for _ in range(3):
-        clients.send()
-    clients.see()
-    world.start_server(NEW, drop_grace_s=0.5)
-    EMBEDDED.rebalance.start(world.ctx, TABLE, Options(), ANN)
-    advance(world.ctx, TABLE)
+    clients = moving(world, FULL, sends=3)
     before = set(world.store.get(paths.ideal_state(RT)).record.maps)
     with clients.watch() as wrong:
         for _ in range(4):

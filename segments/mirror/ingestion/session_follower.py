@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from django.db import Error as DatabaseError
-from django.db import close_old_connections, connections
+from django.db import connections
 
 from segments.domain.ingestion.session import FileRecord, IngestionSession
 from segments.errors import PinotAdminError
@@ -118,8 +118,7 @@ class SessionFollower:
 
     def _tables_now(self) -> set[str]:
         try:
-            close_old_connections()
-            database_outage.check()
+            database_outage.before_use()
             return self._all_tables()
         except UNREACHABLE as error:
             database_outage.note(error)
@@ -137,8 +136,7 @@ class SessionFollower:
 
     def _try(self, name: str) -> bool:
         try:
-            close_old_connections()
-            database_outage.check()
+            database_outage.before_use()
             return self._sync(name)
         except UNREACHABLE as error:
             database_outage.note(error)

@@ -32,7 +32,7 @@ def discard(ctx: Context, table: TableName, session: IngestionSession, reason: E
     def give_up(now: IngestionSession) -> IngestionSession:
         if not (now.is_open or now.has_leftovers):
             return now
-        if now.is_running and now.state is SessionState.SWITCH is not session.state:
+        if now.is_running and now.state is SessionState.SWITCH and session.state is not SessionState.SWITCH:
             raise Conflict(f"Session '{session.id}' has begun to switch.", remedy="Wait until it is done.")
         fields = {
             "owner": owner,

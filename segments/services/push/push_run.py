@@ -50,7 +50,7 @@ from segments.services.segments.online import wait_until_online
 from segments.services.segments.replaced.by_push import check_names
 from segments.services.tables.quota import check_quota
 from segments.spark.build_part import BuildJob, Built, Failed, read_notes
-from segments.spark.executors import ExecutorsLost, SparkAway
+from segments.spark.executors import ExecutorsLost, SparkUnavailable
 from segments.store import paths
 
 log = logging.getLogger(__name__)
@@ -114,7 +114,7 @@ def _stopped(session: Session, error: PinotAdminError) -> str:
         except PinotAdminError as second:
             return _stopped(session, second)
         return f"Push {push.pk} of {push.table_name} failed: {error}"
-    if isinstance(error, ControllerFault | NoAnswer | SparkAway) and _is_young(session):
+    if isinstance(error, ControllerFault | NoAnswer | SparkUnavailable) and _is_young(session):
         # Nothing was tried: a controller or a Spark cluster that is down, or a deep store that hangs, for some minutes
         # costs no push an attempt.
         session.release(
@@ -122,7 +122,7 @@ def _stopped(session: Session, error: PinotAdminError) -> str:
             error=push.error if push.stage == Push.Stage.REVERT else str(error),
             attempts=max(push.attempts - 1, 0),
         )
-        return f"Push {push.pk} waits for {_away(error, push.cluster)}: {error}"
+        return f"Push {push.pk} waits for {_unavailable_part(error, push.cluster)}: {error}"
     if push.attempts > 2 * MAX_ATTEMPTS:
         session.update(
             state=Push.State.FAILED,
@@ -135,8 +135,8 @@ def _stopped(session: Session, error: PinotAdminError) -> str:
     return f"Push {push.pk} waits for its next attempt: {error}"
 
 
-def _away(error: PinotAdminError, cluster: str) -> str:
-    if isinstance(error, SparkAway):
+def _unavailable_part(error: PinotAdminError, cluster: str) -> str:
+    if isinstance(error, SparkUnavailable):
         return "Spark"
     return "the deep store" if isinstance(error, NoAnswer) else f"the controller of cluster '{cluster}'"
 

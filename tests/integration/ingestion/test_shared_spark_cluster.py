@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 _WORKER = """
 import os, sys
 from segments.spark.build_segments import SparkBuilder
-from segments.spark.executors import SparkAway
+from segments.spark.executors import SparkUnavailable
 
 builder = SparkBuilder(os.environ["SPARK_MASTER"])
 for _ in sys.stdin:
@@ -30,7 +30,7 @@ for _ in sys.stdin:
         answers = []
         try:
             builder._run([1, 2, 3, 4], lambda item: {"item": item}, answers.extend)
-        except SparkAway as error:
+        except SparkUnavailable as error:
             print("away:", error, flush=True)
         else:
             print("built", sorted({one["item"] for one in answers}), flush=True)

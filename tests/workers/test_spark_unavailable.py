@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from segments.spark.executors import Executors, ExecutorsLost, SparkAway, check_master
+from segments.spark.executors import Executors, ExecutorsLost, SparkUnavailable, check_master
 
 MASTER = "spark://master.example:7077"
 
@@ -65,7 +65,7 @@ def test_a_push_that_gets_no_executor_for_a_minute_says_so_with_the_cause() -> N
     time = Time()
     executors = watched(Context(0, executor_memory="2g", driver_host="10.1.2.3", driver_port="4040"), time)
     passes(executors, time, 55)
-    with pytest.raises(SparkAway) as said:
+    with pytest.raises(SparkUnavailable) as said:
         passes(executors, time, 10)
     for words in (MASTER, "no executor for 60 s", "2g", "10.1.2.3:4040", "spark.cores.max", "DRIVER_HOST"):
         assert words in str(said.value), words
@@ -99,7 +99,7 @@ def test_with_dynamic_allocation_an_idle_context_has_none_and_waits_for_others()
     time.now += 600
     assert not executors.are_lost()
     passes(executors, time, 55)
-    with pytest.raises(SparkAway):
+    with pytest.raises(SparkUnavailable):
         passes(executors, time, 10)
 
 
@@ -116,7 +116,7 @@ def test_a_master_that_does_not_answer_is_named_and_one_of_two_is_enough() -> No
             one.bind(("127.0.0.1", 0))
         opened.listen()
         gone, there = (f"127.0.0.1:{one.getsockname()[1]}" for one in (closed, opened))
-        with pytest.raises(SparkAway, match=gone):
+        with pytest.raises(SparkUnavailable, match=gone):
             check_master(f"spark://{gone}")
         check_master(f"spark://{gone},{there}")
     for other in ("yarn", "k8s://https://kubernetes.default.svc", "local[2]"):
