@@ -52,9 +52,9 @@ _PAUSES_S: Final = (1.0, 30.0)
 _LARGE, _REREAD_S = 1_000, 3_600.0
 #: Seconds between two full checks, watches or not; where reading is costly the longer.
 _SWEEP_S: Final = (300.0, 1_800.0)
-#: Seconds in which changes gather. What is under way in our own cluster needs processor and database more than the
-#: mirror does; where changes are polled for, all that one poll found comes together anyway.
-_GATHER_OWN_S, _GATHER_NOTIFIED_S, _GATHER_ASKED_S = (0.15, 0.15), (0.02, 0.15), (0.02, 0.02)
+#: Seconds in which changes gather. Whoever makes them and waits for their outcome needs processor and database more
+#: than the mirror does; where changes are polled for, all that one poll found comes together anyway.
+_GATHER_NOTIFIED_S, _GATHER_ASKED_S = 0.15, 0.02
 #: Records that are read in one step of such a check, and that are in memory at once.
 _PIECE: Final = 2_000
 _AT_ONCE: Final = 5_000
@@ -77,7 +77,8 @@ class ClusterFollower:
         self._is_costly = bool(getattr(store, "is_costly", False))
         self._prefixes = (*_PREFIXES, paths.ENTRY_NOTES) if self._is_pinot else _PREFIXES
         self._documents = tuple(prefix for prefix in self._prefixes if prefix != paths.SEGMENTS)
-        self._pending = Pending(self._prefixes, _SWEEP_S[self._is_costly], self._gather_s())
+        gather = _GATHER_ASKED_S if self._is_costly else _GATHER_NOTIFIED_S
+        self._pending = Pending(self._prefixes, _SWEEP_S[self._is_costly], gather)
         self._unreadable: dict[str, str] = {}
         self._read_at: dict[str, float] = {}
         self._tables: dict[str, TableState] = {}
@@ -86,11 +87,6 @@ class ClusterFollower:
         self._configs = ConfigHistory(cluster.name)
         self._odd_texts = OddTexts(cluster.name)
         self._watches: list[Watch] = []
-
-    def _gather_s(self) -> tuple[float, float]:
-        if not self._is_pinot:
-            return _GATHER_OWN_S
-        return _GATHER_ASKED_S if self._is_costly else _GATHER_NOTIFIED_S
 
     def run(self) -> None:
         """Follow until stopped; what cannot be read or written now is tried again."""

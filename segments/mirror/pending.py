@@ -47,14 +47,14 @@ class Work:
 class Pending:
     """Safe between the threads of watches and the one that works. ``prefixes`` are those that are watched; every
     ``sweep_s`` seconds it is time for a full check, watches or not. Further changes join one for ``gather_s``
-    seconds: as long as the last work took, within these bounds.
+    seconds.
     """
 
-    def __init__(self, prefixes: Sequence[str], sweep_s: float, gather_s: tuple[float, float]) -> None:
+    def __init__(self, prefixes: Sequence[str], sweep_s: float, gather_s: float) -> None:
         self._prefixes, self._sweep_s, self._gather_s = prefixes, sweep_s, gather_s
         self._lock = threading.Condition()
         self._now = Work(everything=True)
-        self._first_at = self._taken_at = time.monotonic()
+        self._first_at = time.monotonic()
         self._doubts = 0
         self._pieces: deque[tuple[str, Dirty]] = deque()
         self._swept_at = self._piece_at = time.monotonic()
@@ -102,14 +102,12 @@ class Pending:
     def next(self, *, wait: bool) -> Work:
         """What is to be done now; nothing when stopped."""
         with self._lock:
-            took = time.monotonic() - self._taken_at
             if wait and not self._pieces:
                 self._lock.wait_for(self._is_due, max(0.0, self._swept_at + self._sweep_s - time.monotonic()))
             if self._now.tables and not self._now.everything:
-                gather = min(max(took, self._gather_s[0]), self._gather_s[1])
-                self._lock.wait_for(lambda: self.is_stopped, max(0.0, self._first_at + gather - time.monotonic()))
+                until = self._first_at + self._gather_s
+                self._lock.wait_for(lambda: self.is_stopped, max(0.0, until - time.monotonic()))
             work = self._take()
-            self._taken_at = time.monotonic()
             return work
 
     def _take(self) -> Work:

@@ -15,7 +15,7 @@ TABLE = "t_OFFLINE"
 @pytest.fixture
 def waiting() -> Pending:
     """After the first read of everything."""
-    made = Pending(PREFIXES, 300.0, (0.02, 0.15))
+    made = Pending(PREFIXES, 300.0, 0.02)
     assert made.next(wait=False).everything
     return made
 
