@@ -19,6 +19,7 @@ from tests.waiting import poll
 
 PREFIX: Final = "/pinot"
 _OTHER: Final = "127.0.0.2"
+_ROLES: Final = ("web", "server", "mirror", "beat")
 
 
 class Fronted(Installation):
@@ -56,16 +57,27 @@ class OtherHost:
     def start(self) -> None:
         """All four; ``wait`` says when they work."""
         self.host.parts.clear()
-        self.host.run("web", PINOTADMIN_PORT=self.web.rpartition(":")[2], **self._environment)
-        self.host.run("server", self._ports, **self._environment)
-        for role in ("mirror", "beat"):
-            self.host.run(role, **self._environment)
+        for role in _ROLES:
+            self._run(role)
 
     def wait(self, seconds: float = 150) -> None:
-        """Until web process and server are ready: the server has loaded what it had."""
+        """Until web process and server are ready: the server has loaded what it had. Parts that ended by themselves,
+        because the database was down when they started, are started again as their systemd unit does.
+        """
         for address in (self.web, self.admin):
             what = f"{address}, see {[str(part.log) for part in self.host.parts]}"
-            poll(lambda at=address: requests.get(f"{at}/health/readiness", timeout=5).ok, seconds, what)  # type: ignore[misc]  # bound at once
+            poll(lambda at=address: self._is_ready(at), seconds, what)  # type: ignore[misc]  # bound at once
+
+    def _is_ready(self, address: str) -> bool:
+        for number, role in enumerate(_ROLES):
+            if self.host.parts[number].process.poll() is not None:
+                self._run(role)
+                self.host.parts[number] = self.host.parts.pop()
+        return requests.get(f"{address}/health/readiness", timeout=5).ok
+
+    def _run(self, role: str) -> None:
+        more = {"PINOTADMIN_PORT": self.web.rpartition(":")[2]} if role == "web" else {}
+        self.host.run(role, self._ports if role == "server" else None, **more, **self._environment)
 
     def kill(self) -> None:
         """kill -9 of everything there at one moment, as when the power goes."""
