@@ -33,7 +33,7 @@ def save(cluster: ApiCluster, config: dict[str, Any]) -> Any:
 @pytest.fixture
 def table(cluster: ApiCluster) -> Iterator[ApiCluster]:
     """Files below /tmp, and of one bucket, may be read."""
-    ctx = replace(cluster.ctx, inputs=InputRules(("/tmp", "s3://bucket/in")))  # noqa: S108 - any folder that is there
+    ctx = replace(cluster.ctx, inputs=InputRules(("/tmp", "s3://bucket/in")))
     with wiring.use(ctx, cluster.broker):
         yield cluster.create("t")
 
