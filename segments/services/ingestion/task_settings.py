@@ -32,7 +32,8 @@ Mode = Literal["append", "sync", "swap"]
 @dataclass(frozen=True)
 class TaskSettings:
     """What people choose; other keys of the task stay as they are. ``include``: a pattern of file names, empty: all
-    files. ``schedule``: a cron expression, empty: only by hand. ``delimiter``: between values of CSV, a tab as ``\\t``.
+    files. ``schedule``: a cron expression, empty: only by hand. ``delimiter``: between values of CSV, a tab as ``\\t``;
+    empty: as it is.
     """
 
     folder: str
@@ -41,7 +42,7 @@ class TaskSettings:
     mode: Mode = "append"
     schedule: str = ""
     retries: int = 0
-    delimiter: str = ","
+    delimiter: str = ""
 
 
 @dataclass(frozen=True)
@@ -132,8 +133,10 @@ def _body_with(config: TableConfig, settings: TaskSettings) -> dict[str, Any]:
         "consistentPushSwapEnabled": "true" if settings.mode == "swap" else "",
         "consistentPushMaxRetries": str(settings.retries) if settings.retries else "",
         "schedule": settings.schedule,
-        _DELIMITER: settings.delimiter if settings.data_format == "csv" and settings.delimiter != "," else "",
     }
+    if settings.delimiter or settings.data_format != "csv":
+        is_usual = settings.delimiter == "," or settings.data_format != "csv"
+        changes[_DELIMITER] = "" if is_usual else settings.delimiter
     kept = {key: value for key, value in (maps.get(TASK_TYPE) or {}).items() if key not in changes}
     maps[TASK_TYPE] = kept | {key: value for key, value in changes.items() if value}
     return _body_with_tasks(body, maps)

@@ -102,7 +102,7 @@ class SetupForm(PlainForm):
         schedule = values["cron"].strip() if values["when"] == "own" else values["when"]
         return TaskSettings(
             values["folder"].strip(), values["data_format"], values["include"].strip(), values["mode"], schedule,
-            values["retries"], values["delimiter"] or ",",
+            values["retries"], values["delimiter"],
         )  # fmt: skip
 
 
@@ -184,7 +184,7 @@ def _settings(target: Target) -> TaskSettings:
         mode,  # type: ignore[arg-type]  # one of the choices
         target.value("schedule"),
         min(int(retries), _MOST_RETRIES) if retries.isascii() and retries.isdigit() else 0,
-        target.value("delimiter") or ",",
+        target.value("delimiter"),
     )
 
 
