@@ -20,6 +20,8 @@ _SECRET_WORDS: Final = (
     "privatekey",
     "sharedkey",
     "accountkey",
+    "encryptionkey",
+    "jsonkey",
     "apikey",
     "credential",
     "userinfo",

@@ -17,7 +17,7 @@ from segments.domain.formats.bounded_json import parse_json
 from segments.domain.formats.bounded_yaml import MAX_CHARS
 from segments.domain.formats.csv_text import csv_lines
 from segments.domain.formats.json_model import read_model
-from segments.domain.push.push_spec import parse_spec
+from segments.domain.push.push_spec import keys_without_effect, parse_spec
 from segments.errors import InvalidInput
 from segments.models import Push
 from segments.names import OFFLINE, TableName
@@ -71,7 +71,7 @@ class PushesView(ApiView):
 
         ``reason``, ``overrideChecks`` (the reason for which the table's checks may fail) and ``overwrite`` (true:
         segments of the same names are replaced; without it a push that would do that is refused with 409, names and
-        rows) may also be parameters.
+        rows) may also be parameters. ``withoutEffect`` of the answer names keys that change nothing here.
         """
         asked = _body(request._request.body)
         actor = self.actor
@@ -82,7 +82,9 @@ class PushesView(ApiView):
             self.ctx, asked.spec, actor, roots=wiring.input_roots(), override_checks=override, overwrite=overwrite
         )
         enqueue_push(self.ctx, str(push.pk))
-        return Response(push_document(push), status=201, headers={"Location": address_of(f"/api/v1/pushes/{push.pk}")})
+        idle = keys_without_effect(parse_spec(asked.spec).body)
+        document = {**push_document(push), **({"withoutEffect": idle} if idle else {})}
+        return Response(document, status=201, headers={"Location": address_of(f"/api/v1/pushes/{push.pk}")})
 
 
 class PushView(ApiView):

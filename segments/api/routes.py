@@ -177,6 +177,7 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
         Route("tasks/scheduler/information", scheduler.SchedulerInformation),
         Route("tasks/scheduler/jobKeys", scheduler.SchedulerJobKeys),
         Route("tasks/scheduler/jobDetails", scheduler.SchedulerJobDetails),
+        Route("tasks/lock/forceRelease", scheduler.ReleaseLock),
         Route("tasks/generator/<str:table>/<str:task_type>/debug", scheduler.GeneratorDebug),
         Route("tasks/task/<str:task>", runs.OneTask),
         Route("tasks/task/<str:task>/state", runs.TaskState),

@@ -87,6 +87,8 @@ def test_no_secret_is_left_in_a_masked_config_and_nothing_else_is_changed() -> N
         "accessKey",
         "input.fs.prop.secretKey",
         "keytab",
+        "input.fs.prop.jsonKey",
+        "fs.s3a.encryption.key",
         "authToken",
         "security_token",
         "credentials",

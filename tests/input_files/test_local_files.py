@@ -66,7 +66,7 @@ def test_a_folder_outside_the_roots_is_refused(given: str, root: Path, source: I
         source.folder(given.replace("{root}", str(root)))
 
 
-@pytest.mark.parametrize("given", ["ftp://host/x", "file://host/x", "nothing://"])
+@pytest.mark.parametrize("given", ["ftp://host/x", "file://host/x", "nothing://", "/a\x00b", "\ud800"])
 def test_an_address_of_an_unknown_kind_is_refused(given: str, source: InputSource) -> None:
     with pytest.raises(InvalidInput, match=r"is not a local folder|there is no file system for"):
         source.folder(given)

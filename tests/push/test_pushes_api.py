@@ -15,6 +15,7 @@ from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
 from segments import wiring
+from segments.domain.push.push_model import REFUSED, WITHOUT_EFFECT, JobSpec, dotted_keys
 from segments.models import AuditEvent, Push
 from tests.push.pushing import PushWorld
 from tests.task_queue import FakeQueue
@@ -52,6 +53,25 @@ def test_a_push_is_started_with_json_followed_and_listed(world: PushWorld, clien
     assert [p["id"] for p in client.get("/api/v1/pushes?tableName=t&state=done").json()["pushes"]] == [str(push.pk)]
     assert client.get("/api/v1/pushes?tableName=u").json() == {"pushes": []}
     assert AuditEvent.objects.filter(action="push", actor="ann", reason="new prices").exists()
+
+
+def test_keys_that_change_nothing_are_named(world: PushWorld, client: APIClient) -> None:
+    spec = world.spec(
+        outputDirURI="/out",
+        pushJobSpec={"pushParallelism": 8, "extraConfigs": {"errorRate": 0.5}},
+        recordReaderSpec={"dataFormat": "csv", "configs": {"recordSeparator": "\n"}},
+    )
+    answer = client.post("/api/v1/pushes", yaml.safe_dump(spec), content_type="application/yaml").json()
+    assert answer["withoutEffect"] == [
+        "outputDirURI", "recordReaderSpec.configs.recordSeparator", "pushJobSpec.pushParallelism",
+    ]  # fmt: skip
+    assert "withoutEffect" not in client.post("/api/v1/pushes", world.spec(), format="json").json()
+
+
+def test_every_key_without_effect_is_one_of_a_specification_or_its_csv_reader() -> None:
+    known = {*dotted_keys(JobSpec), *(f"recordReaderSpec.configs.{k}" for k in ("quoteMode", "recordSeparator"))}
+    assert not set(WITHOUT_EFFECT) - known
+    assert not set(WITHOUT_EFFECT) & set(REFUSED)
 
 
 def test_a_bare_yaml_specification_is_taken(world: PushWorld, client: APIClient) -> None:

@@ -100,6 +100,25 @@ class GeneratorDebug(ApiView):
         }])  # fmt: skip
 
 
+class ReleaseLock(ApiView):
+    """The lock that a controller of Pinot holds on a table while it makes tasks of it."""
+
+    rights = {"DELETE": "administer"}
+    parameters = {"DELETE": ("tableNameWithType",)}
+
+    def table_asked(self, request: Request) -> str | None:
+        """The table of the parameter."""
+        return text_param(request, "tableNameWithType")
+
+    def delete(self, request: Request) -> Response:
+        """404: there is no such lock, and nothing to release; a run whose process died is carried on by another."""
+        table = existing_tables(self.ctx, need_text(request, "tableNameWithType"), None)[0]
+        raise NotFound(
+            f"Table '{table}' has no lock to release: a run that nobody works on is carried on within half a minute.",
+            remedy=f"To give a session up, DELETE /tasks/{TASK_TYPE}/{table}/metadata.",
+        )
+
+
 class ScheduleTasks(ApiView):
     """Begin tasks now, as their schedules would."""
 

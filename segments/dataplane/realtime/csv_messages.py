@@ -75,7 +75,7 @@ class CsvMessages:
     def _value(self, name: str, field: str) -> Any:
         if not field or field == self._null:
             return None
-        return field.split(self._multi) if name in self._lists else field
+        return [item for item in field.split(self._multi) if item] or None if name in self._lists else field
 
 
 def _one(properties: Mapping[str, str], key: str) -> str | None:

@@ -24,6 +24,8 @@ from segments.domain.ingestion.task_keys import (
     Problem,
     wrong,
 )
+from segments.domain.push.file_system import PREFIX as FILE_SYSTEM
+from segments.domain.push.file_system import read_folder, without_effect
 from segments.domain.push.path_pattern import parse_pattern
 from segments.domain.push.push_model import RecordReader
 from segments.domain.push.reader_spec import ReaderSpec, parse_reader
@@ -157,6 +159,9 @@ def problems(given: Mapping[str, str]) -> list[Problem]:
         for key in given
         if key in WITHOUT_EFFECT
     ]
+    ineffective += [
+        Problem(key, f"'{key}' has no effect: {why}", "Remove it.") for key, why in without_effect(given).items()
+    ]
     return [*found, *unknown, *ineffective, *_overruled(given)]
 
 
@@ -176,6 +181,7 @@ def _wrong(given: Mapping[str, str]) -> list[Problem]:
             )  # fmt: skip
     if not given.get("inputDirURI", "").strip():
         found.append(wrong("inputDirURI", "'inputDirURI' is missing", "Name the folder with the input files."))
+    found += _refused("inputDirURI", lambda: read_folder(given.get("inputDirURI", "").strip(), _file_system(given)))
     found += _wrong_choices(given)
     for key in ("includeFileNamePattern", "excludeFileNamePattern"):
         found += _refused(key, lambda key=key: parse_pattern(given[key]) if given.get(key) else None)
@@ -247,7 +253,7 @@ def _task(given: Mapping[str, str], config: TableConfig) -> IngestionTask:
         exclude=given.get("excludeFileNamePattern") or None,
         schedule=given.get("schedule", "").strip() or None,
         reader=_reader(given),
-        file_system={key: value for key, value in given.items() if key.startswith("input.fs.")},
+        file_system=_file_system(given),
         max_files=max(_number(given, "taskMaxNumFiles", 0), 0),
         max_bytes=_bytes(given.get("taskMaxDataSize", "0")) or 0,
         max_tasks=max(_number(given, "tableMaxNumTasks", 0), 0),
@@ -265,6 +271,10 @@ def _task(given: Mapping[str, str], config: TableConfig) -> IngestionTask:
             max(_number(given, "runMaxNumTasks", 0), 0),
         ),
     )
+
+
+def _file_system(given: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in given.items() if key.startswith(FILE_SYSTEM)}
 
 
 def _reader(given: Mapping[str, str]) -> ReaderSpec:
@@ -285,7 +295,7 @@ def _refused(key: str, read: object) -> list[Problem]:
     except InvalidInput as error:
         field = str(error.data.get("field") or "")
         below = field.removeprefix("recordReaderSpec.configs.")
-        own = f"{_READER}{below}" if below != field else key
+        own = f"{_READER}{below}" if below != field else field if field.startswith(FILE_SYSTEM) else key
         text = error.message.rstrip(".").replace("recordReaderSpec.configs.", _READER)
         text = text.replace("recordReaderSpec.dataFormat", "inputFormat")
         return [Problem(own, text, error.remedy, is_wrong=True, position=error.data.get("position"))]

@@ -93,6 +93,8 @@ WITHOUT_EFFECT: Final = {
     "push.segmentUriSuffix": _DIRECT,
     "batchSegmentUpload": _DIRECT,
     "recordReader.configClassName": _BY_FORMAT,
+    "recordReader.prop.quoteMode": "it says how CSV is written",
+    "recordReader.prop.recordSeparator": "it says how CSV is written",
     "checkpointTTLSec": "progress is kept with the session",
     "maxNumThreadsPerTask": "Spark uses all cores that it is given",
     "segmentNameGenerator.type": "segments are named after table, session and file, so that a retry repeats nothing",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from segments.domain.formats.config_text import config_text
-from segments.domain.push.store_uri import AZURE, GCS, HDFS, S3
+from segments.domain.push.store_uri import AZURE, GCS, HDFS, S3, StoreUri, is_remote, parse_folder_uri
 from segments.errors import InvalidInput
 from segments.secret_texts import is_secret_key
 
@@ -99,6 +99,47 @@ def read_file_system(given: Mapping[str, str]) -> FileSystem:
             field=f"{_PROPERTY}{LOGIN}",
         )
     return FileSystem(kind, login, found)
+
+
+def read_folder(folder: str, given: Mapping[str, str]) -> tuple[StoreUri | None, FileSystem]:
+    """(the address of a folder, None for one of this machine; its file system) from the ``input.fs.*`` keys. Raises
+    InvalidInput naming the key, also when they do not fit the address.
+    """
+    found = read_file_system(given)
+    if not is_remote(folder):
+        return None, found
+    uri = parse_folder_uri(folder)
+    if found.kind not in (None, uri.scheme):
+        raise InvalidInput(
+            f"'{_CLASS}' is not for addresses such as '{uri}'.", remedy="Leave it out, or correct it.", field=_CLASS
+        )
+    account = found.properties.get("accountName", "")
+    if account and f"@{account}." not in uri.authority:
+        raise InvalidInput(
+            f"'{_PROPERTY}accountName' is not the account of '{uri}'.",
+            remedy="Leave it out: the address names the account.",
+            field=f"{_PROPERTY}accountName",
+        )
+    if (
+        found.login is None
+        and uri.scheme == S3
+        and ("accessKey" in found.properties) != ("secretKey" in found.properties)
+    ):
+        raise InvalidInput(
+            f"'{_PROPERTY}accessKey' and '{_PROPERTY}secretKey' belong together.",
+            remedy="Give both, or neither.",
+            field=f"{_PROPERTY}accessKey",
+        )
+    return uri, found
+
+
+def without_effect(given: Mapping[str, str]) -> dict[str, str]:
+    """{key: why} of the ``input.fs.*`` keys that reading files does not need."""
+    kind = _CLASSES.get(given.get(_CLASS, "").strip().rpartition(".")[2])
+    kinds = [kind] if kind else list(_READ)
+    read = {p for k in kinds for p in _READ[k]}
+    idle = {p for k in kinds for p in _WITHOUT_EFFECT[k]} - read
+    return {k: "files are only read" for k in given if k.startswith(_PROPERTY) and k.removeprefix(_PROPERTY) in idle}
 
 
 def from_pinot_fs_specs(specs: Any, scheme: str) -> dict[str, str]:

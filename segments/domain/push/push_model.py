@@ -21,6 +21,35 @@ REFUSED: Final = {
 }
 
 
+#: Keys that are taken without effect: they describe where Pinot's own runners put files, or what they load.
+WITHOUT_EFFECT: Final = (
+    "outputDirURI",
+    "overwriteOutput",
+    "cleanUpOutputDir",
+    "createMetadataTarGz",
+    "executionFrameworkSpec.name",
+    "executionFrameworkSpec.segmentGenerationJobRunnerClassName",
+    "executionFrameworkSpec.segmentTarPushJobRunnerClassName",
+    "executionFrameworkSpec.segmentUriPushJobRunnerClassName",
+    "executionFrameworkSpec.segmentMetadataPushJobRunnerClassName",
+    "executionFrameworkSpec.extraConfigs.stagingDir",
+    "executionFrameworkSpec.extraConfigs.dependencyJarDir",
+    "tableSpec.schemaURI",
+    "tableSpec.tableConfigURI",
+    "recordReaderSpec.configClassName",
+    "recordReaderSpec.configs.quoteMode",
+    "recordReaderSpec.configs.recordSeparator",
+    "pinotClusterSpecs",
+    "pushJobSpec.pushAttempts",
+    "pushJobSpec.pushParallelism",
+    "pushJobSpec.pushRetryIntervalMillis",
+    "pushJobSpec.copyToDeepStoreForMetadataPush",
+    "pushJobSpec.batchSegmentUpload",
+    "pushJobSpec.segmentMetadataGenerationParallelism",
+    "pushJobSpec.preferMetadataTarGz",
+)
+
+
 class ExtraConfigs(Model):
     """``extraConfigs`` of the execution framework and of the push: ours, but for the two folders, which are taken
     without effect.

@@ -20,6 +20,7 @@ from segments.domain.push.job_text import parse_text
 from segments.domain.push.path_pattern import parse_pattern
 from segments.domain.push.push_model import (
     REFUSED,
+    WITHOUT_EFFECT,
     ExecutionFramework,
     ExtraConfigs,
     JobSpec,
@@ -87,6 +88,17 @@ def parse_spec(given: str | Mapping[str, Any]) -> PushSpec:
         if key is None or line is None:
             raise
         raise InvalidInput(f"{error.message} (line {line})", remedy=error.remedy, field=key, line=line) from error
+
+
+def keys_without_effect(body: Mapping[str, Any]) -> list[str]:
+    """Those keys of a specification that change nothing here, by their dotted names."""
+    return [key for key in WITHOUT_EFFECT if _value(body, key) is not None]
+
+
+def _value(body: Any, key: str) -> Any:
+    for name in key.split("."):
+        body = body.get(name) if isinstance(body, Mapping) else None
+    return body
 
 
 def _spec(job: JobSpec, body: dict[str, Any]) -> PushSpec:

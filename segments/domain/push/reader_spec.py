@@ -25,7 +25,13 @@ _CLASSES: Final = {
     "parquetrecordreader": "parquet",
     "parquetnativerecordreader": "parquet",
 }
-_UNSUPPORTED: Final = ("commentMarker", "quoteMode", "recordSeparator", "stopOnError")
+#: Settings of Pinot's CSV reader that are refused, with what to do.
+_UNSUPPORTED: Final = {
+    "commentMarker": "Remove it.",
+    "stopOnError": "Remove it; errorRate says how many rows may be bad.",
+}
+#: Taken without effect, as Pinot's reader does: they are about writing.
+_OF_WRITING: Final = ("quoteMode", "recordSeparator")
 #: Other spellings of a format; compression is known by the file's first bytes.
 _ALIASES: Final = {"gzipped_avro": "avro"}
 #: Settings of the other formats. Which of Pinot's Parquet readers is used makes no difference here.
@@ -43,7 +49,7 @@ _PRESETS: Final = {"default": ",", "rfc4180": ",", "excel": ",", "tdf": "\t"}
 @dataclass(frozen=True)
 class ReaderSpec:
     """How to read input files. Only ``format`` matters unless it is csv, but for ``encoding`` of JSON (Python's name of
-    it) and ``raw_times`` of Avro: times and dates stay the numbers they are stored as.
+    it) and ``raw_times`` of Avro and Parquet: times and dates stay the numbers they are stored as.
 
     ``header``: column names when the file has none (or, with ``skip_header``, instead of its own); None: the first line
     names them. ``multi_value``: delimiter inside multi-value columns, None: never split. ``null_string`` reads as null,
@@ -100,7 +106,7 @@ def _other(name: str, configs: Mapping[str, Any]) -> ReaderSpec:
     return ReaderSpec(
         name,
         encoding=_encoding(str(encoding)) if encoding is not None else _UTF8,
-        raw_times=name == "avro" and str(configs.get("extractRawTimeValues", "")).lower() == "true",
+        raw_times=str(configs.get("extractRawTimeValues", "")).lower() == "true",
     )
 
 
@@ -122,10 +128,12 @@ def _csv(configs: Mapping[str, Any]) -> ReaderSpec:
     known = keys_of(CsvConfigs)
     for key, value in configs.items():
         if key in _UNSUPPORTED and value is not None:
-            raise _bad(key, "is not supported", "Remove it.")
-        if key not in (*known, *_UNSUPPORTED):
+            raise _bad(key, "is not supported", _UNSUPPORTED[key])
+        if key not in (*known, *_UNSUPPORTED, *_OF_WRITING):
             raise _bad(key, "is not a setting of the CSV reader", f"Known are {', '.join(known)}.")
-    given = read_model(CsvConfigs, dict(configs), "the job specification", below=_BELOW)
+    given = read_model(
+        CsvConfigs, {k: v for k, v in configs.items() if k in known}, "the job specification", below=_BELOW
+    )
     preset = (given.file_format or "default").lower()
     if preset not in _PRESETS:
         raise _bad("fileFormat", f"'{shown(preset)}' is not supported", f"Use one of {', '.join(_PRESETS)}.")

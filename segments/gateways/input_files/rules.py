@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from segments.domain.access.outgoing import Kind, Rules
-from segments.domain.push.file_system import FileSystem, read_file_system
-from segments.domain.push.store_uri import StoreUri, is_remote, parse_folder_uri, stores_of
-from segments.errors import Forbidden, InvalidInput
+from segments.domain.push.file_system import FileSystem, read_folder
+from segments.domain.push.store_uri import StoreUri, is_remote, stores_of
+from segments.errors import Forbidden
 from segments.gateways.input_files.access import FileAccess
 from segments.gateways.input_files.logins import Login, find_login
 from segments.gateways.outgoing.store_endpoint import checked_endpoint
@@ -31,37 +31,17 @@ class InputRules:
         A login of the installation's, named or from the environment, goes to no server that the config names. Raises
         InvalidInput naming the key, Forbidden for a folder outside the roots.
         """
-        asked = read_file_system(file_system)
-        if not is_remote(folder):
+        uri, asked = read_folder(folder, file_system)
+        if uri is None:
             return FileAccess(tuple(r for r in self.roots if not is_remote(r)))
-        uri = parse_folder_uri(folder)
-        if asked.kind not in (None, uri.scheme):
-            raise InvalidInput(
-                f"'input.fs.className' is not for addresses such as '{uri}'.",
-                remedy="Leave it out, or correct it.",
-                field="input.fs.className",
-            )
         if asked.login is not None:
             login = find_login(self.logins_file, asked.login, uri.scheme, table)
             return _allowed(uri, login.roots, login.pairs())
-        return _allowed(uri, self.roots, self._own_pairs(uri, asked))
+        return _allowed(uri, self.roots, self._own_pairs(asked))
 
-    def _own_pairs(self, uri: StoreUri, asked: FileSystem) -> tuple[tuple[str, str], ...]:
+    def _own_pairs(self, asked: FileSystem) -> tuple[tuple[str, str], ...]:
         """What the config says itself; without credentials of its own it gets none at an address of its own."""
         found = {k: v for k, v in asked.properties.items() if k not in ("accountName", "fileSystemName")}
-        account = asked.properties.get("accountName", "")
-        if account and f"@{account}." not in uri.authority:
-            raise InvalidInput(
-                f"'input.fs.prop.accountName' is not the account of '{uri}'.",
-                remedy="Leave it out: the address names the account.",
-                field="input.fs.prop.accountName",
-            )
-        if ("accessKey" in found) != ("secretKey" in found) and uri.scheme == "s3":
-            raise InvalidInput(
-                "'input.fs.prop.accessKey' and 'input.fs.prop.secretKey' belong together.",
-                remedy="Give both, or neither.",
-                field="input.fs.prop.accessKey",
-            )
         if "endpoint" in found:
             found["endpoint"] = checked_endpoint(found["endpoint"], self.endpoints)
             if "accessKey" not in found:

@@ -25,6 +25,7 @@ from segments.gateways.input_files.bounded_reader import BoundedReader, Readable
 from segments.gateways.input_files.choice import Choice
 from segments.gateways.input_files.local_files import LocalFiles
 from segments.gateways.input_files.remote_files import RemoteFiles
+from segments.names import shown
 
 #: A listing grows with the number of files: it may take so many times as long as another call.
 _LONG: Final = 10
@@ -160,14 +161,24 @@ ANYWHERE: Final = input_source(FileAccess(is_open=True))
 
 def _name(given: str) -> str:
     """An address, or a path, or the path of a ``file:`` URI. Raises InvalidInput."""
-    if is_remote(given) or given.startswith("/") or not given.startswith("file:"):
-        return given
-    parts = urlsplit(given)
-    if parts.netloc:
+    if is_remote(given) or not given.lower().startswith("file:"):
+        path, is_local = given, True
+    else:
+        parts = urlsplit(given)
+        path, is_local = unquote(parts.path), not parts.netloc
+    if not is_local or "\x00" in path or not _can_be_a_name(path):
         raise InvalidInput(
-            f"'{given}' is not a local folder.", remedy="Give a path or a file:// URL.", field="inputDirURI"
+            f"{shown(given)!r} is not a local folder.", remedy="Give a path or a file:// URL.", field="inputDirURI"
         )
-    return unquote(parts.path)
+    return path
+
+
+def _can_be_a_name(path: str) -> bool:
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _unreadable(path: str, error: OSError) -> NotFound | InvalidInput:

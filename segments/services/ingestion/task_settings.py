@@ -16,6 +16,7 @@ from segments.domain.tables.table_config import TableConfig
 from segments.errors import NotFound
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
+from segments.services.ingestion.first_file import what_does_not_fit
 from segments.services.ingestion.manifest import read_registry
 from segments.services.ingestion.session_store import read_task
 from segments.services.ingestion.situation import fingerprint, list_input, read_visible, same_bytes
@@ -24,13 +25,15 @@ from segments.services.tables.tables import update_table
 
 #: Files that a preview names.
 _NAMED: Final = 100
+_DELIMITER: Final = "recordReader.prop.delimiter"
 Mode = Literal["append", "sync", "swap"]
 
 
 @dataclass(frozen=True)
 class TaskSettings:
     """What people choose; other keys of the task stay as they are. ``include``: a pattern of file names, empty: all
-    files. ``schedule``: a cron expression, empty: only by hand.
+    files. ``schedule``: a cron expression, empty: only by hand. ``delimiter``: between values of CSV, a tab as ``\\t``;
+    empty: as it is.
     """
 
     folder: str
@@ -39,13 +42,14 @@ class TaskSettings:
     mode: Mode = "append"
     schedule: str = ""
     retries: int = 0
+    delimiter: str = ""
 
 
 @dataclass(frozen=True)
 class FirstSession:
     """What the first session would do. ``files`` to read, ``names`` the first of them; ``replaces``: segments that
     queries would not see any more. ``why_idle``: why there would be no session. ``left``: what its first run leaves to
-    the next triggers. ``notes``: about the task's keys.
+    the next triggers. ``notes``: about the task's keys. ``misfit``: what of the first file does not fit, in a sentence.
     """
 
     files: int
@@ -55,14 +59,16 @@ class FirstSession:
     why_idle: str
     left: str
     notes: tuple[Problem, ...]
+    misfit: str
 
 
 def settings_of(task: IngestionTask) -> TaskSettings:
     """What is configured, as people choose it."""
     mode: Mode = "swap" if task.swap else "sync" if task.mode == "SYNC" else "append"
     return TaskSettings(
-        task.input_dir, task.input_format, task.include or "", mode, task.schedule or "", task.max_retries
-    )
+        task.input_dir, task.input_format, task.include or "", mode, task.schedule or "", task.max_retries,
+        task.reader.delimiter.replace("\t", "\\t"),
+    )  # fmt: skip
 
 
 def preview_settings(ctx: Context, table: TableName, settings: TaskSettings) -> FirstSession:
@@ -92,6 +98,7 @@ def preview_settings(ctx: Context, table: TableName, settings: TaskSettings) -> 
         plan.idle,
         left_sentence(len(plan.files) - left, left),
         tuple(problems(_map_of(body))),
+        what_does_not_fit(ctx, config, task, files[0]) if files else "",
     )
 
 
@@ -127,6 +134,9 @@ def _body_with(config: TableConfig, settings: TaskSettings) -> dict[str, Any]:
         "consistentPushMaxRetries": str(settings.retries) if settings.retries else "",
         "schedule": settings.schedule,
     }
+    if settings.delimiter or settings.data_format != "csv":
+        is_usual = settings.delimiter == "," or settings.data_format != "csv"
+        changes[_DELIMITER] = "" if is_usual else settings.delimiter
     kept = {key: value for key, value in (maps.get(TASK_TYPE) or {}).items() if key not in changes}
     maps[TASK_TYPE] = kept | {key: value for key, value in changes.items() if value}
     return _body_with_tasks(body, maps)

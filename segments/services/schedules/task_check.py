@@ -4,18 +4,22 @@ effect.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
 
-from segments.domain.ingestion.task_config import TASK_TYPE, refusal, task_map
+from segments.domain.ingestion.task_config import TASK_TYPE, parse_ingestion_task, refusal, task_map
+from segments.domain.ingestion.task_keys import wrong
 from segments.domain.ingestion.task_lint import PATH, TaskLint, lint, problem_json, wrong_problems
 from segments.domain.tables.secret_masks import mask
 from segments.domain.tables.table_config import TableConfig
-from segments.errors import InvalidInput, RecordCorrupt
+from segments.errors import Forbidden, InvalidInput, NotFound, RecordCorrupt, Unavailable
+from segments.gateways.input_files.source import input_source
 from segments.services.core.context import Context
 from segments.services.engine import Offers
+from segments.services.ingestion.situation import input_access
 from segments.services.tables.table_record import find_table_config
 
 
@@ -34,8 +38,10 @@ def refuse_wrong_task(ctx: Context, config: TableConfig, *, is_change: bool) -> 
 
 
 def warnings(ctx: Context, config: TableConfig) -> list[dict[str, Any]]:
-    """Keys that are unknown or have no effect, and types of tasks that nothing runs on this cluster."""
-    found = lint_config(config, ctx.clock())
+    """Keys that are unknown or have no effect, a folder that may not be read, and types of tasks that nothing runs on
+    this cluster.
+    """
+    found = _linted(ctx, config)
     return [*([problem_json(p) for p in found.problems] if found else []), *not_run(config, ctx.engine.offers)]
 
 
@@ -46,7 +52,7 @@ def lint_config(config: TableConfig, now_ms: int) -> TaskLint | None:
 
 def lint_table(ctx: Context, config: TableConfig) -> dict[str, Any]:
     """What the tasks of a config would do, and what is wrong, missing or without effect in them; JSON-ready."""
-    found = lint_config(config, ctx.clock())
+    found = _linted(ctx, config)
     return {
         "table": config.table.typed,
         "tasks": {TASK_TYPE: found.to_json()} if found else {},
@@ -67,6 +73,23 @@ def not_run(config: TableConfig, offers: Offers) -> list[dict[str, Any]]:
         for name in types
         if name != TASK_TYPE and not offers.minion_tasks
     ]
+
+
+def _linted(ctx: Context, config: TableConfig) -> TaskLint | None:
+    """With what keeps the folder from being read, by the roots and logins as they are now."""
+    found = lint_config(config, ctx.clock())
+    if found is None or not found.is_runnable:
+        return found
+    task = parse_ingestion_task(config)
+    assert task is not None
+    try:
+        input_source(input_access(ctx, config.table, task)).folder(task.input_dir)
+    except (InvalidInput, Forbidden, NotFound) as error:
+        key = str(error.data.get("field") or "inputDirURI")
+        return replace(found, problems=(wrong(key, error.message.rstrip("."), error.remedy), *found.problems))
+    except Unavailable:  # the first run waits for it
+        pass
+    return found
 
 
 def _is_stored(ctx: Context, config: TableConfig) -> bool:

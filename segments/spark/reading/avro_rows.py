@@ -1,6 +1,7 @@
 """Rows of Avro container files: all blocks, or those from one sync marker to another.
 
-Blocks are unpacked here and given to fastavro as a container without compression, so that every codec works.
+Blocks are unpacked here and given to fastavro as a container without compression, so that every codec works. The file
+itself may be compressed, as text files may: then it is read from its beginning only.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from segments.segmentfile.columns.complex_type import ComplexType
 from segments.spark.reading.joined import joined
 from segments.spark.reading.notes import FileNotes
 from segments.spark.reading.raw_rows import raw_rows
-from segments.spark.reading.text import brief
+from segments.spark.reading.text import Text, brief
 from segments.spark.reading.unnested import Unnesting
 
 _MAGIC: Final = b"Obj\x01"
@@ -50,12 +51,11 @@ class _Damaged(Exception):
 
 @dataclass(frozen=True)
 class _Header:
-    """``schema``: the writer's; ``sync``: the marker after every block; ``end``: where the first block begins."""
+    """``schema``: the writer's; ``sync``: the marker after every block."""
 
     schema: Any
     codec: str
     sync: bytes
-    end: int
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,31 @@ class AvroFile:
         with self._reading() as file:
             return sum(rows for rows, _ in _blocks(file, _header(file), None))
 
+    @property
+    def is_packed(self) -> bool:
+        """Is the file compressed as a whole, so that it can only be read from its beginning?"""
+        return self._text.packing() is not None
+
+    @property
+    def _text(self) -> Text:
+        return Text(self.path, "utf-8", self.source)
+
+    def open(self) -> io.BufferedReader:
+        """The container's bytes, unpacked."""
+        if self.is_packed:
+            return self._text.stream()
+        raw: Any = self.source.open(self.path)  # a raw stream, but not by its stubs
+        return io.BufferedReader(raw, _READ)
+
     def cuts(self, near: Sequence[int]) -> list[int]:
-        """Offsets at which pieces after the first may begin: ends of blocks at or after each of these."""
+        """Offsets at which pieces after the first may begin: ends of blocks at or after each of these.
+        Not of a packed file.
+        """
         with self._reading() as file:
-            header, size = _header(file), self.source.stat(self.path).size
+            header, end, size = _header(file), file.tell(), self.source.stat(self.path).size
             found: list[int] = []
             for at in near:
-                place = _after_sync(file, max(at, header.end), header.sync)
+                place = _after_sync(file, max(at, end), header.sync)
                 if place is not None and (found[-1] if found else 0) < place < size:
                     found.append(place)
             return found
@@ -148,9 +166,8 @@ class _Reading:
         self._of = of
 
     def __enter__(self) -> io.BufferedReader:
-        self._file = self._of.source.open(self._of.path)
-        raw: Any = self._file  # a raw stream, but not by its stubs
-        return io.BufferedReader(raw, _READ)
+        self._file = self._of.open()
+        return self._file
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         self._file.close()
@@ -178,7 +195,7 @@ def _header(file: io.BufferedReader) -> _Header:
     schema = json.loads(meta["avro.schema"])
     check_bounded(schema)
     sync = _exactly(file, _SYNC)
-    return _Header(schema, codec, sync, file.tell())
+    return _Header(schema, codec, sync)
 
 
 def _blocks(file: io.BufferedReader, header: _Header, stop: int | None) -> Iterator[tuple[int, bytes]]:

@@ -90,11 +90,14 @@ class _Orc:
 
 @dataclass(frozen=True)
 class Columnar:
-    """A file whose rows stand in groups, in columns. ``data_format``: parquet or orc."""
+    """A file whose rows stand in groups, in columns. ``data_format``: parquet or orc. ``raw_times``: times and dates
+    are the numbers they are stored as.
+    """
 
     path: str
     data_format: str
     source: InputSource
+    raw_times: bool = False
 
     def count(self) -> int:
         """How many rows it has."""
@@ -117,7 +120,7 @@ class Columnar:
                     f"The first row of input file '{self.path}' has more than {most_bytes >> 20} MB.",
                     remedy="Choose another file, or create the schema with POST /schemas.",
                 )
-            return table, table.num_rows == total
+            return self._as_stored(table), table.num_rows == total
 
     def rows(self, piece: Piece, schema: Schema, notes: FileNotes | None, complex_type: ComplexType | None) -> pa.Table:
         """The schema's columns of a piece. Raises InvalidInput naming the file."""
@@ -130,13 +133,19 @@ class Columnar:
                 )
             if notes is not None and complex_type is None:
                 notes.ignored = [c for c in file.names if c not in schema.by_name]
-            tables = self._tables(file, piece, columns if complex_type is None else file.names, notes)
+            names = columns if complex_type is None else file.names
+            tables = map(self._as_stored, self._tables(file, piece, names, notes))
             if complex_type is None:
                 found = [nested_as_text(t, schema) for t in tables]
                 return joined(found) if found else raw_rows((), schema).select(columns)
             unnesting = Unnesting(self.path, complex_type, schema, notes)
             made = [unnesting.table(t.to_pylist(maps_as_pydicts="lossy")) for t in tables]
             return joined(made).select(sorted(unnesting.mentioned)) if made else raw_rows((), schema)
+
+    def _as_stored(self, table: pa.Table) -> pa.Table:
+        if not self.raw_times:
+            return table
+        return table.cast(pa.schema([f.with_type(_number_of(f.type)) for f in table.schema]))
 
     @staticmethod
     def _total(file: _Groups) -> int:
@@ -177,6 +186,21 @@ class Columnar:
                 f"Input file '{self.path}' cannot be read: {brief(error)}.",
                 remedy=f"Check that it is {_NAMES[self.data_format]} file, and whole.",
             ) from error
+
+
+def _number_of(kind: Any) -> Any:
+    """The type of the numbers that times and dates of a type are stored as, also within lists and structs."""
+    if pa.types.is_timestamp(kind) or pa.types.is_time64(kind) or pa.types.is_date64(kind):
+        return pa.int64()
+    if pa.types.is_date32(kind) or pa.types.is_time32(kind):
+        return pa.int32()
+    if pa.types.is_struct(kind):
+        return pa.struct([f.with_type(_number_of(f.type)) for f in (kind.field(i) for i in range(kind.num_fields))])
+    if pa.types.is_map(kind):
+        return pa.map_(_number_of(kind.key_type), _number_of(kind.item_type))
+    if pa.types.is_list(kind):
+        return pa.list_(_number_of(kind.value_type))
+    return kind
 
 
 def _check_depth(schema: pa.Schema) -> None:

@@ -17,6 +17,7 @@ from segments.domain.push.push_plan import Piece, Unit
 from segments.domain.push.reader_spec import ReaderSpec
 from segments.domain.tables.schema import FieldSpec, Schema
 from segments.errors import InvalidInput
+from segments.spark.reading.csv_text import csv_text
 from segments.spark.reading.locate import csv_header, first_record, misfit, places_of, undecodable
 from segments.spark.reading.notes import FileNotes
 from segments.spark.reading.text import Text, brief
@@ -31,7 +32,7 @@ _ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\dZ?$")
 
 def csv_rows(text: Text, piece: Piece, reader: ReaderSpec, schema: Schema, notes: FileNotes | None) -> pa.Table:
     """The schema's columns of a piece. Raises InvalidInput naming file and line."""
-    file = _CsvPiece(text, piece, reader, schema, notes)
+    file = _CsvPiece(csv_text(text, reader), piece, reader, schema, notes)
     if not file.wanted:
         raise InvalidInput(
             f"Input file '{text.path}' line 1: no column of its header ({', '.join(file.header[:8])}) is in schema "
@@ -44,6 +45,7 @@ def csv_rows(text: Text, piece: Piece, reader: ReaderSpec, schema: Schema, notes
 
 def count_csv(text: Text, piece: Piece, reader: ReaderSpec) -> int:
     """How many rows a file has; memory does not grow with it."""
+    text = csv_text(text, reader)
     header = csv_header(text.path, _head(text), reader)
     convert = pacsv.ConvertOptions(include_columns=[header[0]], column_types={header[0]: pa.string()})
     with text.stream() as stream:
@@ -246,5 +248,15 @@ def _trimmed(table: pa.Table, reader: ReaderSpec) -> pa.Table:
 def _split_multi_values(table: pa.Table, reader: ReaderSpec, schema: Schema) -> pa.Table:
     for at, name in enumerate(table.column_names):
         if not schema.by_name[name].single_value and reader.multi_value is not None:
-            table = table.set_column(at, name, pc.split_pattern(table.column(at), reader.multi_value))
+            texts = _without_empty_items(table.column(at), reader.multi_value)
+            table = table.set_column(at, name, pc.split_pattern(texts, reader.multi_value))
     return table
+
+
+def _without_empty_items(texts: Any, delimiter: str) -> Any:
+    """``a;;b;`` is ``a;b``, as Pinot splits it; what has no item is null."""
+    mark = re.escape(delimiter)
+    if not pc.any(pc.match_substring_regex(texts, f"^{mark}|{mark}{mark}|{mark}$")).as_py():
+        return texts
+    texts = pc.replace_substring_regex(pc.utf8_trim(texts, delimiter), f"{mark}+", delimiter.replace("\\", "\\\\"))
+    return pc.if_else(pc.is_in(texts, pa.array([""])), pa.scalar(None, pa.string()), texts)

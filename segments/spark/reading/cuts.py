@@ -44,7 +44,10 @@ def describe(file: InputFile, reader: ReaderSpec, target: int, source: InputSour
         sizes = Columnar(file.path, reader.format, source).group_sizes()
         return _answer(_grouped(file, sizes, target))
     if reader.format == "avro":
-        return _answer(_between(file, AvroFile(file.path, source).cuts(places(file.size, target))))
+        avro = AvroFile(file.path, source)
+        if avro.is_packed:
+            return by_rows(file, reader, target, source)
+        return _answer(_between(file, avro.cuts(places(file.size, target))))
     text = Text(file.path, reader.encoding, source)
     if text.is_seekable():
         near = places(file.size, target)
@@ -56,7 +59,7 @@ def describe(file: InputFile, reader: ReaderSpec, target: int, source: InputSour
 
 
 def by_rows(file: InputFile, reader: ReaderSpec, target: int, source: InputSource) -> dict[str, Any]:
-    """Pieces of rows, of a text that is only read from its beginning."""
+    """Pieces of rows, of a file that is only read from its beginning."""
     size = sum(map(len, Text(file.path, reader.encoding, source).chunks()))
     rows = count_rows(file.path, reader, source)
     count = min(max(-(-size // target), 1), max(rows, 1))

@@ -107,7 +107,9 @@ def _records(text: Iterable[str], reader: ReaderSpec) -> Iterator[tuple[int, lis
     """(line on which it begins, values) of every record; empty lines left out as the fast reader does."""
     csv.field_size_limit(_FIELD_LIMIT)
     quoting: dict[str, Any] = {"quotechar": reader.quote} if reader.quote else {"quoting": csv.QUOTE_NONE}
-    source = csv.reader(iter(text), delimiter=reader.delimiter, escapechar=reader.escape, **quoting)
+    source = csv.reader(
+        iter(text), delimiter=reader.delimiter, escapechar=reader.escape, skipinitialspace=reader.trim, **quoting
+    )
     begins = 1
     for values in source:
         if values or not reader.skip_empty_lines:

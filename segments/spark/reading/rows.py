@@ -15,6 +15,7 @@ from segments.segmentfile.columns.complex_type import ComplexType
 from segments.spark.reading.avro_rows import AvroFile
 from segments.spark.reading.columnar import Columnar
 from segments.spark.reading.csv_rows import count_csv, csv_rows
+from segments.spark.reading.csv_text import csv_text
 from segments.spark.reading.json_rows import count_json, json_lines_of, json_rows
 from segments.spark.reading.locate import places_of
 from segments.spark.reading.notes import FileNotes
@@ -37,7 +38,7 @@ def read_rows(
     """
     path = piece.file.path
     if reader.format in ("parquet", "orc"):
-        return Columnar(path, reader.format, source).rows(piece, schema, notes, complex_type)
+        return Columnar(path, reader.format, source, reader.raw_times).rows(piece, schema, notes, complex_type)
     if reader.format == "avro":
         return AvroFile(path, source, reader.raw_times).rows(piece, schema, notes, complex_type)
     text = Text(path, reader.encoding, source)
@@ -79,6 +80,7 @@ def lines_of(
         return json_lines_of(text, piece, rows)
     if reader.format != "csv":
         return {}
+    text = csv_text(text, reader)
     first = 0 if piece.unit == "bytes" else piece.start
     has_header = piece.start == 0 or piece.unit != "bytes"
     with text.lines(piece) as lines:

@@ -318,3 +318,11 @@ def test_a_task_belongs_to_its_table_and_not_to_who_has_rights_on_another(world:
         assert eva.put(f"/tasks/{TYPE}/{what}").status_code == 403
     assert mia.delete(f"/tasks/{TYPE}/{TABLE.typed}/metadata").status_code == 403
     assert sessions.history(world.ctx, TABLE)
+
+
+def test_there_is_no_lock_to_release_and_the_answer_says_what_to_do_instead(world: IngestionWorld) -> None:
+    ran(world, F1=3)
+    answer = client("olga", "administer").delete(f"/tasks/lock/forceRelease?tableNameWithType={TABLE.typed}")
+    assert answer.status_code == 404
+    assert f"DELETE /tasks/{TYPE}/{TABLE.typed}/metadata" in answer.json()["remedy"]
+    assert sessions.history(world.ctx, TABLE)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from segments import wiring
 from segments.clusters.embedded.tables import table_changes
 from segments.domain.tables.table_config import parse_table_config
+from segments.gateways.input_files.rules import InputRules
 from segments.models import AuditEvent
 from tests.api.cluster import ApiCluster, config_of
 
 JSON = "application/json"
-GOOD = {"inputDirURI": "file:///in", "inputFormat": "csv", "schedule": "0 */30 * * * ?"}
+GOOD = {"inputDirURI": "file:///tmp", "inputFormat": "csv", "schedule": "0 */30 * * * ?"}
 AT = "task.taskTypeConfigsMap.FileIngestionTask"
 
 
@@ -27,8 +31,11 @@ def save(cluster: ApiCluster, config: dict[str, Any]) -> Any:
 
 
 @pytest.fixture
-def table(cluster: ApiCluster) -> ApiCluster:
-    return cluster.create("t")
+def table(cluster: ApiCluster) -> Iterator[ApiCluster]:
+    """Files below /tmp, and of one bucket, may be read."""
+    ctx = replace(cluster.ctx, inputs=InputRules(("/tmp", "s3://bucket/in")))
+    with wiring.use(ctx, cluster.broker):
+        yield cluster.create("t")
 
 
 def test_a_good_task_is_saved_and_the_answer_is_that_of_pinot(table: ApiCluster) -> None:
@@ -45,6 +52,11 @@ def test_a_good_task_is_saved_and_the_answer_is_that_of_pinot(table: ApiCluster)
         ({"inputDirURI": ""}, "inputDirURI", None),
         ({"consistentPushMaxRetries": "-1"}, "consistentPushMaxRetries", None),
         ({"inputFormat": "xls"}, "inputFormat", None),
+        ({"inputDirURI": "ftp://host/in"}, "inputDirURI", None),
+        ({"inputDirURI": "s3://bucket/in/../out"}, "inputDirURI", None),
+        ({"input.fs.className": "org.acme.FtpPinotFS"}, "input.fs.className", None),
+        ({"inputDirURI": "s3://bucket/in", "input.fs.prop.gcpKey": "/key"}, "input.fs.prop.gcpKey", None),
+        ({"inputDirURI": "s3://bucket/in", "input.fs.prop.accessKey": "a"}, "input.fs.prop.accessKey", None),
     ],
 )
 def test_a_wrong_task_is_refused_with_key_position_and_reason(
@@ -83,6 +95,32 @@ def test_keys_without_effect_are_named_and_the_config_is_saved(table: ApiCluster
         f"{AT}.push.mode": "Remove it.",
         f"{AT}.consistentpushenabled": "Write it 'consistentPushEnabled'.",
     }
+
+
+def test_keys_of_a_file_system_without_effect_are_named(table: ApiCluster) -> None:
+    keys = {"input.fs.className": "S3PinotFS", "input.fs.prop.region": "eu-1", "input.fs.prop.disableAcl": "true"}
+    (warning,) = save(table, with_task(task=GOOD | {"inputDirURI": "s3://bucket/in"} | keys)).json()["warnings"]
+    assert warning["key"] == f"{AT}.input.fs.prop.disableAcl"
+    assert warning["problem"].endswith("has no effect: files are only read.")
+
+
+@pytest.mark.parametrize(
+    ("folder", "words"),
+    [
+        ("/etc", "is outside the folders that may be read"),
+        ("/tmp/../etc", "is outside the folders that may be read"),
+        ("s3://other/in", "is outside the addresses that may be read"),
+        ("/tmp/is-not-there", "is not a folder"),
+    ],
+)
+def test_a_folder_that_cannot_be_read_is_named_before_anything_runs(table: ApiCluster, folder: str, words: str) -> None:
+    """It is saved all the same: the administrator may allow it later."""
+    answer = save(table, with_task(task=GOOD | {"inputDirURI": folder}))
+    (warning,) = answer.json()["warnings"]
+    assert (answer.status_code, warning["key"], warning["isWrong"]) == (200, f"{AT}.inputDirURI", True)
+    assert words in warning["problem"]
+    found = table.http.get("/api/v1/tables/t/tasks/lint").json()["tasks"]["FileIngestionTask"]
+    assert found["isRunnable"] is False
 
 
 def test_tasks_that_nothing_runs_are_named(table: ApiCluster) -> None:
@@ -149,6 +187,8 @@ def test_the_linter_takes_the_config_of_its_own_table_only(table: ApiCluster) ->
     assert "address names" in answer.json()["error"]
 
 
-def test_the_linter_shows_no_password_of_an_address(table: ApiCluster) -> None:
-    save(table, with_task(task=GOOD | {"inputDirURI": "s3://key:hidden-1@bucket/in"}))
-    assert "hidden-1" not in table.http.get("/api/v1/tables/t/tasks/lint").content.decode()
+def test_a_refusal_shows_no_password_of_an_address(table: ApiCluster) -> None:
+    body = with_task(task=GOOD | {"inputDirURI": "s3://key:hidden-1@bucket/in"})
+    for answer in (save(table, body), table.http.post("/api/v1/tables/t/tasks/lint", body, JSON)):
+        assert "is not an address of a folder" in answer.content.decode()
+        assert "hidden-1" not in answer.content.decode()

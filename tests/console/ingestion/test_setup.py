@@ -104,6 +104,42 @@ def test_a_form_and_a_preview_lead_to_the_task_in_the_table_config(
     assert (event.actor, event.reason, event.outcome) == ("adele", "daily", "done")
 
 
+def test_the_separator_of_csv_is_written_and_shown_again(
+    administrator: Client, world: World, table: Table, folder: Path
+) -> None:
+    for given, stored in ((";", ";"), ("\\t", "\\t")):
+        switch_on(administrator, folder, delimiter=given)
+        assert task(world)["recordReader.prop.delimiter"] == stored
+    Table.objects.update(config=read_table_config(world.ctx, TABLE).body)
+    assert administrator.get(f"{BASE}setup/").context["form"].initial["delimiter"] == "\\t"
+    for changes in ({"delimiter": ","}, {"delimiter": ";", "data_format": "json"}):
+        (folder / "day=1.csv").write_text('{"carrier": "AA"}\n')
+        switch_on(administrator, folder, **changes)
+        assert "recordReader.prop.delimiter" not in task(world)
+    refused = administrator.get(f"{BASE}setup/", values(folder, delimiter="||"))
+    assert refused.status_code == 400
+    assert "must be one ASCII character" in refused.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "words"),
+    [
+        ("carrier;delay\nAA;1\n", {}, "have no column 'carrier' of the schema. Their columns are 'carrier;delay'."),
+        ("carrier;delay\nAA;1\n", {"delimiter": ";"}, ""),
+        ("carrier\nAA\n", {"data_format": "parquet"}, "cannot be read"),
+        ('{"carier": "AA"}\n', {"data_format": "json"}, "Their columns are 'carier'."),
+        ("carrier\n", {}, ""),
+    ],
+)
+def test_a_preview_warns_of_a_first_file_that_does_not_fit(
+    administrator: Client, world: World, table: Table, folder: Path, text: str, changes: dict[str, str], words: str
+) -> None:
+    (folder / "day=1.csv").write_text(text)
+    warnings = administrator.get(f"{BASE}setup/", values(folder, **changes), follow=True).context["operation"].warnings
+    assert len(warnings) == bool(words)
+    assert words in " ".join(warnings)
+
+
 def test_the_table_page_shows_settings_and_the_next_five_runs(viewer: Client, table: Table, folder: Path) -> None:
     config = {
         "inputDirURI": str(folder),

@@ -95,11 +95,11 @@ def test_a_schedule_that_is_over_is_named_and_one_to_come_is_not() -> None:
 
 
 def test_passwords_of_addresses_and_patterns_are_masked() -> None:
-    found = read(
-        {**CONSISTENT, "inputDirURI": "s3://key:hidden-1@bucket/in", "replaceFiles": "glob:s3://k:hidden-2@b/*"}
-    )
+    found = read({**CONSISTENT, "inputDirURI": "s3://bucket/in", "replaceFiles": "glob:s3://k:hidden-2@b/*"})
     assert "hidden" not in " ".join(found.effective)
     assert "bucket/in" in found.effective[0]
+    (problem,) = read({**CONSISTENT, "inputDirURI": "s3://key:hidden-1@bucket/in"}).to_json()["problems"]
+    assert "s3://key:*****@bucket/in" in problem["problem"]
 
 
 @pytest.mark.parametrize(

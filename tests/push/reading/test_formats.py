@@ -11,6 +11,7 @@ import random
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,11 @@ from segments.domain.tables.schema import parse_schema
 from segments.errors import InvalidInput
 from segments.gateways.input_files.source import ANYWHERE
 from segments.spark.reading import text as reading_text
+from segments.spark.reading.cuts import find_cuts
 from segments.spark.reading.notes import FileNotes
 from segments.spark.reading.rows import count_rows, read_rows
+from segments.spark.reading.sample.formats import format_of
+from segments.spark.reading.sample.reading_process import first_rows
 
 SCHEMA = parse_schema(
     {
@@ -220,6 +224,32 @@ def test_times_of_avro_are_times_unless_their_numbers_are_wanted(tmp_path: Path)
     assert row["n"].isoformat() == "2023-11-14T22:13:20+00:00"
     raw = read_rows(piece(tmp_path / "f"), reader("avro", extractRawTimeValues="true"), SCHEMA).to_pylist()
     assert raw == [{"n": 1_700_000_000_000_000}]
+
+
+@pytest.mark.parametrize("packing", PACK)
+def test_an_avro_file_may_be_compressed_as_a_whole(tmp_path: Path, packing: str) -> None:
+    path, spec = tmp_path / "f", reader("gzipped_avro")
+    write_avro(path, "deflate", [{**r, "doc": {"k": [7]}, "more": 1} for r in ROWS])
+    path.write_bytes(PACK[packing](path.read_bytes()))
+    assert read(path, spec) == [{**r, "doc": {"k": [7]}} for r in ROWS]
+    assert count_rows(str(path), spec) == len(ROWS)
+    assert format_of(str(path), ANYWHERE) == "avro"
+    cut = find_cuts([ANYWHERE.stat(str(path))], spec, 500, {}, lambda items, work: [work(i) for i in items])
+    pieces = [read_rows(p, spec, SCHEMA).num_rows for p in cut[str(path)]]
+    assert len(pieces) > 1
+    assert sum(pieces) == len(ROWS)
+
+
+def test_times_of_parquet_are_times_unless_their_numbers_are_wanted(tmp_path: Path) -> None:
+    at = datetime(2023, 11, 14, 22, 13, 20, 5, tzinfo=UTC)
+    kinds = pa.schema([("n", pa.timestamp("us", "UTC")), ("tags", pa.list_(pa.date32()))])
+    pq.write_table(pa.table({"n": [at], "tags": [[at.date()]]}, kinds), tmp_path / "f")
+    (row,) = read_rows(piece(tmp_path / "f"), reader("parquet"), SCHEMA).to_pylist()
+    assert row["n"] == at
+    raw = reader("parquet", extractRawTimeValues="true")
+    assert read_rows(piece(tmp_path / "f"), raw, SCHEMA).to_pylist() == [{"n": 1_700_000_000_000_005, "tags": [19675]}]
+    table, _ = first_rows(ANYWHERE, str(tmp_path / "f"), "parquet", raw_times=True)
+    assert table.column("n").to_pylist() == [1_700_000_000_000_005]
 
 
 def good_file(path: Path, data_format: str) -> None:

@@ -57,6 +57,7 @@ _KEYS: Final = {
     "includeFileNamePattern": "include",
     "schedule": "cron",
     "consistentPushMaxRetries": "retries",
+    "recordReader.prop.delimiter": "delimiter",
 }
 
 
@@ -67,6 +68,11 @@ class SetupForm(PlainForm):
 
     folder = forms.CharField(label="Folder", max_length=2000, widget=forms.TextInput(attrs={"spellcheck": "false"}))
     data_format = forms.ChoiceField(label="Format", choices=[(f, f.upper()) for f in _FORMATS])
+    delimiter = forms.CharField(
+        label="Separator", required=False, max_length=2, strip=False, initial=",",
+        help_text="Of CSV files: what stands between values, one character. Write \\t for a tab.",
+        widget=forms.TextInput(attrs={"spellcheck": "false"}),
+    )  # fmt: skip
     include = forms.CharField(
         label="Only files whose names match", required=False, max_length=500,
         help_text="Empty: all files. For example glob:**/*.csv.gz",
@@ -96,7 +102,7 @@ class SetupForm(PlainForm):
         schedule = values["cron"].strip() if values["when"] == "own" else values["when"]
         return TaskSettings(
             values["folder"].strip(), values["data_format"], values["include"].strip(), values["mode"], schedule,
-            values["retries"],
+            values["retries"], values["delimiter"],
         )  # fmt: skip
 
 
@@ -146,6 +152,7 @@ def _first_values(table: Table) -> dict[str, Any]:
     return {
         "folder": known.folder,
         "data_format": known.data_format.lower(),
+        "delimiter": known.delimiter,
         "include": known.include,
         "mode": known.mode,
         "when": known.schedule if is_offered else "own",
@@ -162,6 +169,7 @@ def _as_values(settings: TaskSettings) -> dict[str, str]:
         "mode": settings.mode,
         "schedule": settings.schedule,
         "retries": str(settings.retries),
+        "delimiter": settings.delimiter,
     }
 
 
@@ -176,6 +184,7 @@ def _settings(target: Target) -> TaskSettings:
         mode,  # type: ignore[arg-type]  # one of the choices
         target.value("schedule"),
         min(int(retries), _MOST_RETRIES) if retries.isascii() and retries.isdigit() else 0,
+        target.value("delimiter"),
     )
 
 
@@ -189,7 +198,7 @@ def _to_switch_on(target: Target, plain: Operation) -> Operation:
     return replace(
         shown,
         explain=[*_chosen(settings), *_first_session(found), *plain.explain],
-        warnings=[f"{note.what}. {note.remedy}" for note in found.notes],
+        warnings=[*([found.misfit] if found.misfit else []), *(f"{note.what}. {note.remedy}" for note in found.notes)],
         lists=[("Files that are read first", found.names), ("Segments that are replaced", found.replaces)],
     )
 

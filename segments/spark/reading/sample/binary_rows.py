@@ -45,7 +45,7 @@ class BinaryRows:
         self._kept: OrderedDict[tuple[object, ...], Found] = OrderedDict()
 
     def read(self, file: InputFile, data_format: str, access: FileAccess, *, raw_times: bool = False) -> Found:
-        """(the first rows with all columns, are they all rows). ``raw_times``: of Avro, times stay numbers.
+        """(the first rows with all columns, are they all rows). ``raw_times``: of Avro and Parquet, times stay numbers.
 
         Raises InvalidInput naming the file, also when it takes more memory or time than is given; what opening it
         raises; TooManyRequests.

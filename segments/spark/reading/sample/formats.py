@@ -16,7 +16,8 @@ from segments.gateways.input_files.source import InputSource
 from segments.spark.reading.sample.head import first_bytes
 from segments.spark.reading.text import Text
 
-_MAGIC: Final = ((b"PAR1", "parquet"), (b"ORC", "orc"), (b"Obj\x01", "avro"))
+_AVRO: Final = b"Obj\x01"
+_MAGIC: Final = ((b"PAR1", "parquet"), (b"ORC", "orc"), (_AVRO, "avro"))
 _DELIMITERS: Final = ",;\t|"
 #: Bytes and records that show how a file is written.
 _HEAD: Final = 256 << 10
@@ -36,6 +37,8 @@ def format_of(path: str, source: InputSource) -> str:
     found = next((name for magic, name in _MAGIC if first.startswith(magic)), None)
     if found is not None:
         return found
+    if first_bytes(Text(path, "utf-8", source), len(_AVRO))[0] == _AVRO:  # an Avro file may be compressed as a whole
+        return "avro"
     head, _ = first_bytes(Text(path, encoding_of(path, source), source), _HEAD)
     if b"\x00" in head:
         raise InvalidInput(
@@ -101,7 +104,7 @@ def _delimiter(text: str) -> str:
 def _records(text: str, delimiter: str, *, is_all: bool) -> list[list[str]]:
     found = []
     try:
-        for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+        for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True):
             if any(v.strip() for v in record):
                 found.append(record)
             if len(found) > _RECORDS:

@@ -32,7 +32,7 @@ def first_rows(source: InputSource, path: str, data_format: str, *, raw_times: b
     ``InputSource.open``.
     """
     if data_format != "avro":
-        return Columnar(path, data_format, source).first_rows(MOST_ROWS, MOST_BYTES)
+        return Columnar(path, data_format, source, raw_times).first_rows(MOST_ROWS, MOST_BYTES)
     rows = AvroFile(path, source, raw_times).first_rows(MOST_ROWS)
     table = objects_table(rows, f"Input file '{path}'")
     light = light_rows(table, MOST_BYTES)
