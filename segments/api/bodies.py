@@ -161,6 +161,15 @@ class LoadBody(Model, forbid_unknown_fields=True):
     reason: str | None = None
 
 
+class TableConfigsBody(Model):
+    """Pinot's ``TableConfigs``: all documents of one table."""
+
+    table_name: str | None = None
+    schema: dict[str, Any] | None = None
+    offline: dict[str, Any] | None = None
+    realtime: dict[str, Any] | None = None
+
+
 class PreviewBody(Model, forbid_unknown_fields=True):
     """A table's documents as they are to be; what is left out stays."""
 

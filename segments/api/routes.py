@@ -17,7 +17,7 @@ from segments.api.queries import query, running
 from segments.api.realtime import completion, consumption, partitions, reingestion, set_aside, stored_copies, stream
 from segments.api.replacement import checks, lineage, protocol, snapshots, undo, values
 from segments.api.segments import segment_archive, segment_operations, segment_uploads, segments
-from segments.api.tables import coming_back, edits, new_table, rebalance, schemas, tables
+from segments.api.tables import coming_back, edits, new_table, rebalance, schemas, table_configs, tables
 from segments.api.tasks import lint, queues, runs, scheduler
 from segments.api.upkeep import findings, health, metrics, webhooks
 from segments.domain.realtime.completion import Kind
@@ -63,6 +63,7 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
     "Tables and brokers": (
         Route("tables", tables.Tables),
         Route("tables/validate", tables.ValidateTable),
+        Route("tableConfigs/validate", table_configs.ValidateTableConfigs),
         Route("tables/livebrokers", brokers.LiveBrokers),
         Route("tables/<str:table>/livebrokers", brokers.TableLiveBrokers),
         *_brokers("", is_second=False),
