@@ -43,13 +43,14 @@ from segments.services.loading.staged_files import is_there
 from segments.services.push.push_load import PushLoad
 from segments.services.push.push_revert import take_back
 from segments.services.push.push_session import Session, acquire, now
+from segments.services.push.replaced_files import ReplacedFiles
 from segments.services.push.reports.gather import InputReports
 from segments.services.replacement.checks.snapshot_checks import ChecksFailed
 from segments.services.replacement.protocol import end_replace, read_lineage
 from segments.services.segments.online import wait_until_online
 from segments.services.segments.replaced.by_push import check_names
 from segments.services.tables.quota import check_quota
-from segments.spark.build_part import BuildJob, Built, Failed, read_notes
+from segments.spark.build_part import BuildJob, Built, read_notes
 from segments.spark.executors import ExecutorsLost, SparkUnavailable
 from segments.store import paths
 
@@ -168,6 +169,7 @@ class _Run:
         self.config = table_config.parse_table_config(session.push.plan["config"])
         self.built: dict[int, Built] = {}
         self.found = InputReports(session)
+        self.replaced = ReplacedFiles(session)
 
     def go(self) -> None:
         """All stages in order, then DONE."""
@@ -226,7 +228,9 @@ class _Run:
         return parts_by_size(files, reader["format"], MOST_BYTES, cuts=cuts, most_files=1)
 
     def build(self) -> None:
-        """Build what is not staged yet, and check that every segment has a name of its own."""
+        """Build what is not staged yet, and check that every segment has a name of its own. A push has all of its files
+        or none: the first that cannot be read ends it.
+        """
         if self._is_past_building():
             return
         notes = read_notes(self.ctx.deep_store, str(self.push.pk))
@@ -246,7 +250,9 @@ class _Run:
             store_access=self.ctx.deep_store.access.to_json(),
         )
         try:
-            self.builder.build(job, still_to_build(self.parts, self.built), self.on_built, self.on_failed)
+            self.builder.build(job, still_to_build(self.parts, self.built), self.on_built, self.replaced.take)
+            while self.replaced.freeze_again(job.access):
+                self.builder.build(job, still_to_build(self.parts, self.built), self.on_built, self.replaced.take)
         finally:
             self.found.save(is_complete=len(self.found.parts) == len(plan["parts"]))
         self.found.check()
@@ -302,10 +308,6 @@ class _Run:
             bytes=sum(b.size_bytes for b in self.built.values()),
             files_done=sum(1 for f in self.push.plan["files"] if f["path"] not in waiting),
         )  # fmt: skip
-
-    def on_failed(self, failed: list[Failed]) -> None:
-        """A push has all of its files or none: the first that cannot be read ends it."""
-        raise failed[0].refusal()
 
     def start(self) -> None:
         """Open the replacement, unless it is open."""
