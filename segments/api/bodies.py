@@ -133,6 +133,7 @@ class PushBody(Model, forbid_unknown_fields=True):
     reason: str | None = None
     override_checks: str | None = None
     overwrite: bool | None = None
+    strict_snapshot: bool | None = None
 
 
 class InferBody(Model, forbid_unknown_fields=True):

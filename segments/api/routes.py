@@ -131,6 +131,7 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
         Route("api/v1/tables/<str:table>/ingestion/sessions/<str:session>/cancel", actions.Cancel),
         Route("api/v1/tables/<str:table>/ingestion/sessions/<str:session>/finish", actions.Finish),
         Route("api/v1/tables/<str:table>/ingestion/sessions/<str:session>/undo", actions.Undo),
+        Route("api/v1/tables/<str:table>/ingestion/sessions/<str:session>/readAgain", actions.ReadAgain),
     ),
     "Segments": (
         Route("segments/<str:table>/reset", segment_operations.ResetSegments),

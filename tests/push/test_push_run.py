@@ -215,6 +215,24 @@ def test_segments_can_be_cut_by_rows_across_files(world: PushWorld) -> None:
     assert [s.rows for s in push.segments.all()] == [3, 3, 2]
 
 
+@pytest.mark.parametrize(("is_local", "names"), [("false", ["_0", "_1"]), ("true", ["_0", "_0"])])
+def test_sequence_ids_within_each_folder_are_for_names_that_differ_otherwise(
+    world: PushWorld, is_local: str, names: list[str]
+) -> None:
+    for name in ("a.csv", "b.csv"):
+        (world.folder / name).unlink()
+    world.file("2009/a.csv", "Rom,1,17000")
+    world.file("2010/a.csv", "Bern,2,17001")
+    naming = {"configs": {"local.directory.sequence.id": is_local}}
+    push = world.run(world.create(segmentNameGeneratorSpec=naming))
+    assert push.state == Push.State.DONE, "their times are part of the names"
+    assert [s.name[-2:] for s in push.segments.all()] == names
+    alike = {"configs": {**naming["configs"], "exclude.time.in.segment.name": "true"}}
+    second = world.run(world.create(segmentNameGeneratorSpec=alike))
+    assert second.state == (Push.State.FAILED if is_local == "true" else Push.State.DONE)
+    assert ("Two input files give segment name" in second.error) == (is_local == "true")
+
+
 def test_a_bad_row_in_a_cut_file_is_found_on_its_own_line(world: PushWorld) -> None:
     world.file("c.csv", *(f"Oslo,{i},17000" for i in range(4)), "Oslo,x,17000")
     push = world.run(world.create(executionFrameworkSpec={"extraConfigs": {"segmentTargetRows": 3}}))
