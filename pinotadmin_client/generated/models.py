@@ -163,6 +163,7 @@ class Push(Struct, frozen=True, kw_only=True):
     rows: int
     bytes: int
     stage_seconds: dict[str, float] = field(name="stageSeconds")
+    uncovered_segments: list[str] = field(name="uncoveredSegments")
     error: str
 
 
@@ -189,6 +190,7 @@ class PushDetails(Struct, frozen=True, kw_only=True):
     rows: int
     bytes: int
     stage_seconds: dict[str, float] = field(name="stageSeconds")
+    uncovered_segments: list[str] = field(name="uncoveredSegments")
     error: str
     spec: Any
     segments: list[PushedSegment]

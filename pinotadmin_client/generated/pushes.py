@@ -41,6 +41,7 @@ class Pushes:
         spec: dict[str, Any] | str,
         override_checks: str | None = None,
         overwrite: bool | None = None,
+        strict_snapshot: str | None = None,
         reason: str | None = None,
     ) -> models.Push:
         """Start a push.
@@ -50,13 +51,14 @@ class Pushes:
 
         ``reason``, ``overrideChecks`` (the reason for which the table's checks may fail) and ``overwrite`` (true:
         segments of the same names are replaced; without it a push that would do that is refused with 409, names and
-        rows) may also be parameters.
+        rows) and ``strictSnapshot`` (true: a push that replaces the whole table fails instead of switching when
+        segments were added since its start; else it lists them in ``uncoveredSegments``) may also be parameters.
         """
         return self._transport.send(
             "POST",
             "/api/v1/pushes",
             models.Push,
-            query={"overrideChecks": override_checks, "overwrite": overwrite},
+            query={"overrideChecks": override_checks, "overwrite": overwrite, "strictSnapshot": strict_snapshot},
             body={"spec": spec},
             reason=reason,
         )

@@ -55,6 +55,28 @@ class Tables:
         """
         return self._transport.send("POST", "/tables/validate", dict[str, Any], body=body, reason=reason)
 
+    def validate_configs(
+        self,
+        *,
+        table_name: str | None = None,
+        schema: dict[str, Any] | None = None,
+        offline: dict[str, Any] | None = None,
+        realtime: dict[str, Any] | None = None,
+        reason: str | None = None,
+    ) -> dict[str, Any]:
+        """Validate a schema and the configs of its tables.
+
+        ``tableName``, ``schema``, and ``offline``, ``realtime`` or both, as understood, or 400 with the fault. The
+        schema need not be there, and a stored one does not count.
+        """
+        return self._transport.send(
+            "POST",
+            "/tableConfigs/validate",
+            dict[str, Any],
+            body={"tableName": table_name, "schema": schema, "offline": offline, "realtime": realtime},
+            reason=reason,
+        )
+
     def update(self, table: str, body: Mapping[str, Any], *, reason: str | None = None) -> models.TableChanged:
         """Change the config of a table.
 

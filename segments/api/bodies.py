@@ -133,6 +133,7 @@ class PushBody(Model, forbid_unknown_fields=True):
     reason: str | None = None
     override_checks: str | None = None
     overwrite: bool | None = None
+    strict_snapshot: bool | None = None
 
 
 class InferBody(Model, forbid_unknown_fields=True):
@@ -159,6 +160,15 @@ class LoadBody(Model, forbid_unknown_fields=True):
     table_config: dict[str, Any]
     job: dict[str, Any]
     reason: str | None = None
+
+
+class TableConfigsBody(Model):
+    """Pinot's ``TableConfigs``: all documents of one table."""
+
+    table_name: str | None = None
+    schema: dict[str, Any] | None = None
+    offline: dict[str, Any] | None = None
+    realtime: dict[str, Any] | None = None
 
 
 class PreviewBody(Model, forbid_unknown_fields=True):

@@ -32,6 +32,8 @@ from segments.services.push.reports.document import HEADER, find_report, report_
 
 _PAGE: Final = 100
 _MOST: Final = 1000
+#: Keys of a body that holds a specification and more.
+_AROUND: Final = frozenset({"spec", "reason", "overrideChecks", "overwrite", "strictSnapshot"})
 
 
 class PushesView(ApiView):
@@ -43,7 +45,7 @@ class PushesView(ApiView):
     reading = "filtered"
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {
         "GET": ("tableName", "state", "limit"),
-        "POST": ("reason", "overrideChecks", "overwrite"),
+        "POST": ("reason", "overrideChecks", "overwrite", "strictSnapshot"),
     }
 
     def table_asked(self, request: Request) -> str | None:
@@ -71,7 +73,9 @@ class PushesView(ApiView):
 
         ``reason``, ``overrideChecks`` (the reason for which the table's checks may fail) and ``overwrite`` (true:
         segments of the same names are replaced; without it a push that would do that is refused with 409, names and
-        rows) may also be parameters. ``withoutEffect`` of the answer names keys that change nothing here.
+        rows) and ``strictSnapshot`` (true: a push that replaces the whole table fails instead of switching when
+        segments were added since its start; else it lists them in ``uncoveredSegments``) may also be parameters.
+        ``withoutEffect`` of the answer names keys that change nothing here.
         """
         asked = _body(request._request.body)
         actor = self.actor
@@ -79,7 +83,13 @@ class PushesView(ApiView):
         override = asked.override_checks or text_param(request, "overrideChecks") or ""
         overwrite = asked.overwrite or bool_param(request, "overwrite")
         push = create_push(
-            self.ctx, asked.spec, actor, roots=wiring.input_roots(), override_checks=override, overwrite=overwrite
+            self.ctx,
+            asked.spec,
+            actor,
+            roots=wiring.input_roots(),
+            override_checks=override,
+            overwrite=overwrite,
+            strict_snapshot=asked.strict_snapshot or bool_param(request, "strictSnapshot"),
         )
         enqueue_push(self.ctx, str(push.pk))
         idle = keys_without_effect(parse_spec(asked.spec).body)
@@ -172,6 +182,7 @@ class _Asked:
     reason: str = ""
     override_checks: str = ""
     overwrite: bool = False
+    strict_snapshot: bool = False
 
 
 def _body(raw: bytes) -> _Asked:
@@ -192,7 +203,8 @@ def _body(raw: bytes) -> _Asked:
         body = parse_json(text, what="The body")
     except InvalidInput:
         return _Asked(text)  # the reader of specifications says what is wrong
-    if not isinstance(body, dict) or not set(body) <= {"spec", "reason", "overrideChecks", "overwrite"}:
+    if not isinstance(body, dict) or not set(body) <= _AROUND:
         return _Asked(text)
     given = read_model(PushBody, body, "the request's body")
-    return _Asked(given.spec, given.reason or "", given.override_checks or "", given.overwrite is True)
+    flags = given.overwrite is True, given.strict_snapshot is True
+    return _Asked(given.spec, given.reason or "", given.override_checks or "", *flags)

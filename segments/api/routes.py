@@ -17,7 +17,7 @@ from segments.api.queries import query, running
 from segments.api.realtime import completion, consumption, partitions, reingestion, set_aside, stored_copies, stream
 from segments.api.replacement import checks, lineage, protocol, snapshots, undo, values
 from segments.api.segments import segment_archive, segment_operations, segment_uploads, segments
-from segments.api.tables import coming_back, edits, new_table, rebalance, schemas, tables
+from segments.api.tables import coming_back, edits, new_table, rebalance, schemas, table_configs, tables
 from segments.api.tasks import lint, queues, runs, scheduler
 from segments.api.upkeep import findings, health, metrics, webhooks
 from segments.domain.realtime.completion import Kind
@@ -63,6 +63,7 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
     "Tables and brokers": (
         Route("tables", tables.Tables),
         Route("tables/validate", tables.ValidateTable),
+        Route("tableConfigs/validate", table_configs.ValidateTableConfigs),
         Route("tables/livebrokers", brokers.LiveBrokers),
         Route("tables/<str:table>/livebrokers", brokers.TableLiveBrokers),
         *_brokers("", is_second=False),
@@ -130,6 +131,7 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
         Route("api/v1/tables/<str:table>/ingestion/sessions/<str:session>/cancel", actions.Cancel),
         Route("api/v1/tables/<str:table>/ingestion/sessions/<str:session>/finish", actions.Finish),
         Route("api/v1/tables/<str:table>/ingestion/sessions/<str:session>/undo", actions.Undo),
+        Route("api/v1/tables/<str:table>/ingestion/sessions/<str:session>/readAgain", actions.ReadAgain),
     ),
     "Segments": (
         Route("segments/<str:table>/reset", segment_operations.ResetSegments),

@@ -56,6 +56,12 @@ class PushForm(PlainForm):
         help_text="Otherwise a push that would replace any is refused and says which. What is replaced is kept, and "
         "listed under Deleted.",
     )
+    strict_snapshot = forms.BooleanField(
+        label="Fail when segments are added meanwhile",
+        required=False,
+        help_text="Of a push that replaces the whole table: segments that are added between its start and its switch "
+        "stay next to the new ones, and its page lists them. With this it fails instead, and changes nothing.",
+    )
     reason = reason_field("For example the ticket or the upstream run.")
 
     def clean(self) -> dict[str, Any]:

@@ -126,6 +126,11 @@ _pages = [
         name="override_ingestion",
     ),
     button("tables/<str:typed>/ingestion/sessions/<str:session>/undo/", session_actions.UNDO, name="undo_ingestion"),
+    button(
+        "tables/<str:typed>/ingestion/sessions/<str:session>/read-again/",
+        session_actions.READ_AGAIN,
+        name="read_again_ingestion",
+    ),
     path("tables/<str:typed>/ingestion/sessions/<str:session>/", ingestion_sessions.detail, name="ingestion_session"),
     path("tables/<str:typed>/ingestion/sessions/<str:session>/live/", ingestion_sessions.live, name="ingestion_live"),
     path("tables/<str:typed>/rebalance/", rebalance.state, name="rebalance"),

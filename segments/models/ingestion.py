@@ -57,6 +57,9 @@ class IngestionSession(models.Model):
     rows_may_duplicate = models.PositiveIntegerField(
         default=0, help_text="Files that were ingested before they changed, and keep those rows too"
     )
+    uncovered = models.JSONField(
+        default=list, help_text="First segments that came in while a swap switched, and stay visible"
+    )
     is_blocked = models.BooleanField(default=False, help_text="The table's checks refused its switch")
     spark_ui = models.CharField(max_length=512, blank=True, default="")
     is_kept = models.BooleanField(default=True, help_text="Its znode is there; else this row is history")

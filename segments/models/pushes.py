@@ -52,6 +52,9 @@ class Push(models.Model):
     rows = models.BigIntegerField(default=0)
     bytes = models.BigIntegerField(default=0)
     stage_seconds = models.JSONField(default=dict, help_text="{stage: seconds}")
+    uncovered = models.JSONField(
+        default=list, help_text="First segments that came in between its start and its switch, and stay visible"
+    )
     plan = models.JSONField(default=dict, help_text="Frozen file list and names, so that a retry repeats nothing")
     error = models.TextField(blank=True, default="")
 

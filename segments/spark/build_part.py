@@ -156,10 +156,9 @@ def build_part(job: BuildJob, part_body: Mapping[str, Any]) -> Built:
     ingestion = read_ingestion(schema, config)
     seen = PartInput(reader_from_json(job.reader), schema, config, job.creation_ms, job.source)
     before = [_unchanged(seen.source, piece.file) for piece in part.pieces]
-    table = _rows(part, seen, reading_schema(schema, ingestion), ingestion.made_columns)
-    marks = marks_of(seen.source, before) if job.marks_files else {}
-    for file in before:
-        _unchanged(seen.source, file)
+    with _read_whole(seen.source, before):
+        table = _rows(part, seen, reading_schema(schema, ingestion), ingestion.made_columns)
+        marks = marks_of(seen.source, before) if job.marks_files else {}
     if config.time_column not in ingestion.made_columns:
         _check_time_column(table, seen, config)
     columns = seen.converted(table, may_leave_out=job.error_rate > 0 or job.file_error_rate is not None)
@@ -212,6 +211,22 @@ def _at_fault(piece: Piece) -> Iterator[None]:
     except PinotAdminError as error:
         error.data.setdefault("file", piece.file.path)
         raise
+
+
+@contextmanager
+def _read_whole(source: InputSource, before: Sequence[InputFile]) -> Iterator[None]:
+    """What the block reads is of one version of each file: what one replaced meanwhile gave, rows or an error, says
+    nothing of either version. Raises as ``_unchanged``.
+    """
+    try:
+        yield
+    except PinotAdminError as error:
+        if error.permanent:
+            for file in before:
+                _unchanged(source, file)
+        raise
+    for file in before:
+        _unchanged(source, file)
 
 
 def _unchanged(source: InputSource, file: InputFile) -> InputFile:

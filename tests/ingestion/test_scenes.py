@@ -334,16 +334,3 @@ def test_a_run_that_nobody_works_on_is_queued_again(tmp_path: Path) -> None:
     world.now += 21_000
     assert len(sessions.resume_lost(world.ctx)) == 1
     assert sessions.resume_lost(world.ctx) == []
-
-
-def test_a_file_that_is_replaced_while_it_is_read_fails_and_the_retry_reads_what_is_there(tmp_path: Path) -> None:
-    world = IngestionWorld(tmp_path, APPEND)
-    for name in ("F1", "F2"):
-        world.put(name, 10)
-    world.builder.before = lambda part: world.put("F2", 22) and None if part.ordinal == 1 else None
-    world.go()
-    assert (world.states["F1"], world.states["F2"], world.vis) == (FileState.BUILT, FileState.FAILED, 0)
-    assert "changed" in world.session.error
-    world.builder.before = lambda part: None
-    world.go()
-    assert (world.read, world.vis, world.session.state) == (2, 32, SessionState.DONE)

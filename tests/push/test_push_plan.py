@@ -20,6 +20,7 @@ from segments.domain.push.push_plan import (
     parts_by_rows,
     still_to_build,
 )
+from segments.domain.push.sequence_ids import GLOBAL, LOCAL, counts_over_all, numbered
 from segments.domain.replacement.lineage import Entry, State
 from segments.domain.segments.segment_names import Facts, make_rule, segment_name
 from segments.errors import InvalidInput
@@ -178,6 +179,43 @@ def test_patterns_match_whole_paths_as_in_java(pattern: str, matching: list[str]
 def test_patterns_that_java_refuses_are_refused(pattern: str) -> None:
     with pytest.raises(InvalidInput, match="is not a file name pattern"):
         parse_pattern(pattern)
+
+
+@pytest.mark.parametrize(
+    ("configs", "is_global"),
+    [
+        (None, False),
+        ({}, False),
+        ({GLOBAL: "True"}, True),
+        ({GLOBAL: "FALSE"}, False),
+        ({LOCAL: "TRUE"}, False),
+        ({LOCAL: "False"}, True),
+        ({GLOBAL: "false", LOCAL: "false"}, False),
+        ({GLOBAL: "true", LOCAL: "true"}, True),
+    ],
+)
+def test_the_flag_of_global_sequence_ids_is_read_as_pinot_reads_it(
+    configs: dict[str, str] | None, is_global: bool
+) -> None:
+    assert counts_over_all(configs) is is_global
+
+
+@pytest.mark.parametrize(
+    ("configs", "sequences"),
+    [
+        ({}, [0, 1, 2, 3]),  # ours: no two segments get one name
+        ({GLOBAL: "true"}, [0, 1, 2, 3]),
+        ({LOCAL: "false"}, [0, 1, 2, 3]),
+        ({GLOBAL: "false"}, [0, 1, 0, 1]),
+        ({LOCAL: "true"}, [0, 1, 0, 1]),
+    ],
+)
+def test_sequence_ids_count_over_all_folders_or_within_each(configs: dict[str, str], sequences: list[int]) -> None:
+    paths = ("/in/2009/a.csv", "/in/2009/b.csv", "/in/2010/a.csv", "/in/2010/b.csv")
+    parts = numbered(parts_by_file([InputFile(path, 1, 1) for path in paths]), configs)
+    assert [p.sequence for p in parts] == sequences
+    assert [p.source for p in parts] == list(paths)
+    assert [p.ordinal for p in parts] == [0, 1, 2, 3]
 
 
 def test_files_of_two_folders_never_share_a_sequence_id() -> None:

@@ -41,11 +41,35 @@ def staged(world: PushWorld) -> list[str]:
     return world.ctx.deep_store.folders(STAGING)
 
 
-def test_a_file_that_changes_during_the_push_fails_it_by_name(world: PushWorld) -> None:
+def test_a_file_that_was_replaced_since_it_was_listed_is_read_as_it_is(world: PushWorld) -> None:
     push = world.create()
     world.file("b.csv", "Paris,3,17002", "Paris,4,17002")
-    assert world.run(push).state == Push.State.FAILED
-    assert "b.csv' changed during the push" in push.error
+    assert (world.run(push).state, push.rows, push.error) == (Push.State.DONE, 4, "")
+    assert [f["size"] for f in push.plan["files"]] == [f.stat().st_size for f in sorted(world.folder.iterdir())]
+    assert len(world.visible) == 2
+
+
+def test_a_file_that_changes_each_time_it_is_read_fails_the_push_by_name_after_three_reads(world: PushWorld) -> None:
+    reads = list[int]()
+
+    def write_again(part: Part) -> None:
+        if part.ordinal == 1:
+            reads.append(1)
+            world.file("b.csv", *["Paris,3,17002"] * (len(reads) + 1))
+
+    world.builder.before = write_again
+    push = world.run(world.create())
+    assert (push.state, len(reads)) == (Push.State.FAILED, 3)
+    assert "b.csv' changed while it was read" in push.error
+    assert "It was read 3 times, and changed each time." in push.error
+    assert (staged(world), world.visible) == ([], [])
+
+
+def test_a_replaced_file_whose_rows_are_in_several_segments_fails_the_push(world: PushWorld) -> None:
+    world.builder.before = lambda part: world.file("b.csv", "Paris,5,17002", "Rom,6,17002") and None
+    push = world.run(world.create(executionFrameworkSpec={"extraConfigs": {"segmentTargetRows": 2}}))
+    assert (push.state, "b.csv' changed while it was read" in push.error) == (Push.State.FAILED, True)
+    assert world.visible == []
 
 
 def test_a_refused_switch_is_taken_back(world: PushWorld, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,6 +213,24 @@ def test_segments_can_be_cut_by_rows_across_files(world: PushWorld) -> None:
     push = world.run(world.create(executionFrameworkSpec={"extraConfigs": {"segmentTargetRows": 3}}))
     assert (push.state, push.rows, push.files_done) == (Push.State.DONE, 8, 3)
     assert [s.rows for s in push.segments.all()] == [3, 3, 2]
+
+
+@pytest.mark.parametrize(("is_local", "names"), [("false", ["_0", "_1"]), ("true", ["_0", "_0"])])
+def test_sequence_ids_within_each_folder_are_for_names_that_differ_otherwise(
+    world: PushWorld, is_local: str, names: list[str]
+) -> None:
+    for name in ("a.csv", "b.csv"):
+        (world.folder / name).unlink()
+    world.file("2009/a.csv", "Rom,1,17000")
+    world.file("2010/a.csv", "Bern,2,17001")
+    naming = {"configs": {"local.directory.sequence.id": is_local}}
+    push = world.run(world.create(segmentNameGeneratorSpec=naming))
+    assert push.state == Push.State.DONE, "their times are part of the names"
+    assert [s.name[-2:] for s in push.segments.all()] == names
+    alike = {"configs": {**naming["configs"], "exclude.time.in.segment.name": "true"}}
+    second = world.run(world.create(segmentNameGeneratorSpec=alike))
+    assert second.state == (Push.State.FAILED if is_local == "true" else Push.State.DONE)
+    assert ("Two input files give segment name" in second.error) == (is_local == "true")
 
 
 def test_a_bad_row_in_a_cut_file_is_found_on_its_own_line(world: PushWorld) -> None:

@@ -207,6 +207,7 @@ START: Final = {"segmentsFrom": ["a"], "segmentsTo": ["n"], "customMap": {"k": "
 #: A whole document per operation whose label has this in it.
 DOCUMENTS: Final[tuple[tuple[str, Any], ...]] = (
     ("/tables/validate", CONFIG),
+    ("/tableConfigs/validate", {"tableName": "t", "schema": SCHEMA, "offline": CONFIG}),
     ("POST /tables", CONFIG),
     ("PUT /tables/{table}", config_of()),
     ("POST /schemas", SCHEMA),

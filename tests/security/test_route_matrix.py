@@ -103,6 +103,7 @@ TABLE_ELSEWHERE = (
     "/api/v1/jobs/<job>",
     "/api/v1/pushes/<push_id>",
     "/tables/validate",
+    "/tableConfigs/validate",
     "/tasks/scheduler/jobDetails",
 )
 OF_A_TASK = ("/tasks/task/", "/tasks/subtask/")

@@ -1,4 +1,4 @@
-"""What changes sessions of file ingestion over REST: trigger, dry run, retry, cancel, clear, undo."""
+"""What changes sessions of file ingestion over REST: trigger, dry run, retry, cancel, clear, undo, read again."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from segments.errors import InvalidInput, StateConflict
 from segments.names import shown
 from segments.services.ingestion import sessions, undo
 from segments.services.ingestion.blocked_switch import finish_blocked
+from segments.services.ingestion.forgetting import find_forgettable
 from segments.services.ingestion.sessions import TriggerResult
 from segments.services.schedules import task_start
+from segments.services.schedules.reading_again import read_again
 
 _NAMES: Final = {"to_read": "toRead", "rows_may_duplicate": "rowsMayDuplicate"}
 
@@ -133,8 +135,28 @@ class Undo(_OfASession):
         return _undone(undo.undo_session(self.ctx, self.table, session, actor=self.actor))
 
 
-def _answer(result: TriggerResult) -> Response:
+class ReadAgain(_OfASession):
+    """Read the files of an undone session again."""
+
+    answers = {"POST": {200: "object", 202: "object"}}
+    parameters: ClassVar[dict[str, tuple[str, ...]]] = {"POST": ("dryRun", "overrideStop")}
+
+    def post(self, request: Request, table: str, session: str) -> Response:
+        """Its files count as not ingested from then on, and a session begins: ``files`` names them, the rest is as of a
+        trigger. ``dryRun=true`` only shows ``files`` and ``blockers``. 409 with the reason when they are not read again
+        like this.
+        """
+        if bool_param(request, "dryRun"):
+            found = find_forgettable(self.ctx, self.table, session)
+            return Response({"files": list(found.files), "blockers": list(found.blockers)})
+        override = text_param(request, "overrideStop") or ""
+        files, result = read_again(self.ctx, self.table, session, self.actor, override_stop=override)
+        return _answer(result, files=list(files))
+
+
+def _answer(result: TriggerResult, **more: Any) -> Response:
     body: dict[str, Any] = {
+        **more,
         "sessionId": result.session_id,
         "why": result.why,
         "isBusy": result.is_busy,

@@ -204,7 +204,14 @@ def end_in_background(view: ApiView, request: Request, table: TableName, entry: 
     cleanup = parse_bool(text_param(request, "cleanup"), "cleanup", False)
     override = text_param(request, "overrideChecks") or ""
     job = end_jobs.request_end(
-        view.ctx, table, entry, segments_to=new, cleanup=cleanup, override=override, actor=view.actor
+        view.ctx,
+        table,
+        entry,
+        segments_to=new,
+        cleanup=cleanup,
+        override=override,
+        actor=view.actor,
+        strict=bool_param(request, "strictSnapshot"),
     )
     if job.is_open:
         enqueue_end(view.ctx, job.id)

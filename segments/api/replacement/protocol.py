@@ -45,13 +45,14 @@ class EndReplace(ApiView):
     on_pinot = frozenset(("POST",))
     bodies = {"POST": EndBody}
     rights = {"POST": "operate"}
-    parameters = {"POST": ("type", "segmentLineageEntryId", "cleanup", "overrideChecks", "async")}
+    parameters = {"POST": ("type", "segmentLineageEntryId", "cleanup", "overrideChecks", "strictSnapshot", "async")}
 
     def post(self, request: Request, table: str) -> HttpResponse:
         """Empty answer once all live brokers serve the new side. cleanup=true also starts a retention pass.
 
-        412 when the table's checks refuse the new segments; overrideChecks=<reason> passes over them. With async=true
-        202 at once, with a job to follow at ``GET /api/v1/jobs/{id}``.
+        412 when the table's checks refuse the new segments; overrideChecks=<reason> passes over them.
+        strictSnapshot=true: 409 with names when segments came in since the start, which queries would see next to the
+        new ones. With async=true 202 at once, with a job to follow at ``GET /api/v1/jobs/{id}``.
         """
         found = _table(request, table)
         entry, cleanup = need_text(request, "segmentLineageEntryId"), bool_param(request, "cleanup")
@@ -62,7 +63,14 @@ class EndReplace(ApiView):
         if bool_param(request, "async"):
             return end_in_background(self, request, found, entry, new)
         replacement.end_replace(
-            self.ctx, found, entry, segments_to=new, cleanup=cleanup, actor=self.actor, override=override
+            self.ctx,
+            found,
+            entry,
+            segments_to=new,
+            cleanup=cleanup,
+            actor=self.actor,
+            override=override,
+            strict=bool_param(request, "strictSnapshot"),
         )
         if cleanup:
             start_pass(self.ctx, "RetentionManager", found.typed)

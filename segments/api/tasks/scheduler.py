@@ -130,7 +130,9 @@ class ScheduleTasks(ApiView):
         return text_param(request, "tableName")
 
     def post(self, request: Request) -> Response:
-        """{type: names of tasks, with commas between, empty when there was nothing to do}, and what went wrong."""
+        """{type: names of tasks, with commas between, empty when none began}. ``generationErrors`` names tables whose
+        run is under way and, where others began, those that were refused; ``notes`` those with nothing to do.
+        """
         task_runs.require_type(text_param(request, "taskType") or TASK_TYPE)
         name = text_param(request, "tableName")
         table = existing_tables(self.ctx, name, None)[0] if name else None

@@ -58,10 +58,17 @@ def read_config(ctx: Context, table: TableName) -> dict[str, Any] | None:
     return config if isinstance(config, dict) else None
 
 
-def validate_config(ctx: Context, config: TableConfig) -> Schema:
-    """Have the controller check a config. InvalidInput with its reasons; NotFound when the schema is missing."""
+def validate_config(ctx: Context, config: TableConfig, schema: Schema | None = None) -> Schema:
+    """Have the controller check a config, against ``schema`` where it is given. InvalidInput with its reasons; NotFound
+    when the schema is missing.
+    """
+    body = _for_version(ctx, config)
     with refusals_translated(is_change=False), secrets_masked_in_errors(config.body):
-        controller(ctx).read("POST", "/tables/validate", body=_for_version(ctx, config))
+        if schema is not None:
+            both = {"tableConfig": body, "schema": schema.body}
+            controller(ctx).read("POST", "/tables/validateTableAndSchema", body=both)
+            return schema
+        controller(ctx).read("POST", "/tables/validate", body=body)
     return schemas.parse_schema(read_object(ctx, f"/schemas/{quoted(config.table.raw)}"))
 
 

@@ -63,6 +63,7 @@ CALLS: Final[Mapping[str, Rest]] = {
     "retry_ingestion": Rest("POST", f"{_SESSION}/retry"),
     "cancel_ingestion": Rest("POST", f"{_SESSION}/cancel"),
     "undo_ingestion": Rest("POST", f"{_SESSION}/undo"),
+    "read_again_ingestion": Rest("POST", f"{_SESSION}/readAgain"),
     "finish_ingestion": Rest("POST", f"{_SESSION}/finish"),
     "override_ingestion": Rest("POST", f"{_SESSION}/finish", {"overrideChecks": "why"}),
     "begin_rebalance": Rest("POST", "tables/{table}/rebalance", {"dryRun": "false"}),

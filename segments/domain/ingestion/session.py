@@ -232,7 +232,8 @@ class IngestionSession:
     is why the last run did not come to its end. ``changed_files``: how many of its files were ingested before they
     changed, and keep those rows too, so that rows may be there twice. ``spark_ui`` is the address of Spark's own page
     of the run under way; empty: it has none. ``blocked``: the table's checks refused the switch, and somebody has to
-    decide; ``override`` is the reason for which ``override_by`` switches all the same.
+    decide; ``override`` is the reason for which ``override_by`` switches all the same. ``uncovered``: the first
+    segments that came in after a swap had frozen its old side, and that queries see next to the new one.
     """
 
     id: str
@@ -268,6 +269,7 @@ class IngestionSession:
     blocked: bool = False
     override: str = ""
     override_by: str = ""
+    uncovered: tuple[str, ...] = ()
 
     @property
     def is_open(self) -> bool:
@@ -310,7 +312,8 @@ def to_record(session: IngestionSession) -> ZNRecord:
         "blocked": _flag(session.blocked), "overrideChecks": session.override, "overrideBy": session.override_by,
     }  # fmt: skip
     lists = {"runs": [r.text for r in session.runs[-MOST_RUNS:]]}
-    for name, segments in (("segmentsFrom", session.segments_from), ("segmentsTo", session.segments_to)):
+    named = {"segmentsFrom": session.segments_from, "segmentsTo": session.segments_to}
+    for name, segments in {**named, "uncoveredSegments": session.uncovered[:MOST_LISTED]}.items():
         if segments and len(segments) <= MOST_LISTED:
             lists[name] = list(segments)
     return ZNRecord(session.id, simple, lists=lists)
@@ -355,6 +358,7 @@ def from_record(record: ZNRecord) -> IngestionSession:
         blocked=simple.get("blocked") == "true",
         override=simple.get("overrideChecks", ""),
         override_by=simple.get("overrideBy", ""),
+        uncovered=tuple(lists.get("uncoveredSegments", ())),
     )
 
 

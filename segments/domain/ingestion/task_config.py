@@ -87,6 +87,7 @@ class IngestionTask:
     as ``packing`` decides, the usual size, all at once. ``run``: what one run may read.
     ``file_system`` are the ``input.fs.*`` keys, prefix included. ``selector`` names what is replaced; None: by mode.
     ``schedule`` is a checked cron expression, ``schedule_zone`` the name of its time zone; None: the setting's.
+    ``strict_snapshot``: a swap that would leave segments next to its own is refused.
     ``error_rate`` is the share of bad rows of a file (0 to 1) from which on the file fails.
     """
 
@@ -115,6 +116,7 @@ class IngestionTask:
     selector: Selector | None
     schedule_zone: str | None = None
     run: RunLimits = RunLimits()
+    strict_snapshot: bool = False
 
 
 def task_map(config: TableConfig) -> dict[str, str] | None:
@@ -223,6 +225,9 @@ def _overruled(given: Mapping[str, str]) -> list[Problem]:
     elif _flag(given, "enableAtomicUpload") and given.get("ingestionMode", "").strip().upper() != IngestionMode.SYNC:
         what = "'enableAtomicUpload' has no effect in APPEND mode"
         found.append(Problem("enableAtomicUpload", what, "Set ingestionMode to SYNC, or remove it."))
+    if _flag(given, "strictSnapshot") and not swap:
+        what = "'strictSnapshot' has no effect without consistentPushSwapEnabled"
+        found.append(Problem("strictSnapshot", what, "Set it, or remove strictSnapshot."))
     if swap:
         what = "has no effect next to 'consistentPushSwapEnabled', which replaces the whole table"
         found += [Problem(key, f"'{key}' {what}", "Remove one of the two.") for key in SELECTING if key in given]
@@ -270,6 +275,7 @@ def _task(given: Mapping[str, str], config: TableConfig) -> IngestionTask:
             _bytes(given.get("runMaxDataSize", "0")) or 0,
             max(_number(given, "runMaxNumTasks", 0), 0),
         ),
+        strict_snapshot=_flag(given, "strictSnapshot"),
     )
 
 

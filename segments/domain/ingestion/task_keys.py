@@ -39,6 +39,7 @@ FLAGS: Final = (
     "forceSwap",
     "skipFileIfFailToInitReader",
     "searchRecursively",
+    "strictSnapshot",
 )
 #: Whole numbers with the least and the largest one. Pinot writes -1 for "no limit".
 NUMBERS: Final = {

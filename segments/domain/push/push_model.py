@@ -59,6 +59,7 @@ class ExtraConfigs(Model):
     dependency_jar_dir: Text | None = None
     segment_target_rows: Whole | None = None
     atomic_append: Flag | None = None
+    strict_snapshot: Flag | None = None
     override_checks: Text | None = None
     error_rate: float | None = None
 

@@ -112,11 +112,7 @@ def _piece(body: Mapping[str, Any]) -> Piece:
 
 
 def parts_by_file(files: Sequence[InputFile]) -> list[Part]:
-    """One segment per file, in the order of their paths.
-
-    Sequence ids count over all folders: Pinot's default counts within each, which gives files of two folders one name.
-    With one folder, the usual case, both are the same.
-    """
+    """One segment per file, in the order of their paths; ``sequence_ids.numbered`` says how they are counted."""
     return [Part(i, i, (Piece(f),)) for i, f in enumerate(sorted(files, key=lambda f: f.path))]
 
 

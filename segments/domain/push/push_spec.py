@@ -53,7 +53,8 @@ class PushSpec:
 
     ``target_rows``: rows per segment (ours; None: one segment per file). ``atomic_append``: a push to an APPEND table
     goes through a lineage entry with an empty old side, so that all its segments appear at once (ours).
-    ``override_checks``: the reason for which the table's checks may fail (ours).
+    ``override_checks``: the reason for which the table's checks may fail (ours). ``strict_snapshot``: the switch of a
+    push that replaces the whole table is refused when segments were added since its start (ours).
     """
 
     table: TableName
@@ -71,6 +72,7 @@ class PushSpec:
     fail_on_empty: bool
     override_checks: str
     error_rate: float | None
+    strict_snapshot: bool
     body: dict[str, Any] = field(compare=False)
 
 
@@ -131,6 +133,7 @@ def _spec(job: JobSpec, body: dict[str, Any]) -> PushSpec:
         fail_on_empty=bool(job.fail_on_empty_segment),
         override_checks=extra.override_checks or "",
         error_rate=extra.error_rate,
+        strict_snapshot=bool(extra.strict_snapshot),
         body=mask({k: v for k, v in body.items() if k != "authToken"}),
     )
 

@@ -33,8 +33,8 @@ class EndJob:
     """One job. Times in epoch milliseconds, 0: not yet. ``segments_to`` narrows the entry's list, empty: all of it.
 
     ``override`` is the reason for which failed checks are passed over, ``cleanup`` asks for a retention pass
-    afterwards. ``online`` of ``wanted`` replicas is what was seen at the last change of the record; a running job is
-    read again.
+    afterwards, ``strict``: the new side must be all that queries see. ``online`` of ``wanted`` replicas is what was
+    seen at the last change of the record; a running job is read again.
     """
 
     id: str
@@ -48,6 +48,7 @@ class EndJob:
     segments_to: tuple[str, ...] = ()
     override: str = ""
     cleanup: bool = False
+    strict: bool = False
     state: JobState = JobState.RUNNING
     finished_ms: int = 0
     message: str = ""
@@ -79,6 +80,7 @@ class EndJob:
             "address": self.address,
             "override": self.override,
             "cleanup": str(self.cleanup).lower(),
+            "strictSnapshot": str(self.strict).lower(),
             "state": self.state.value,
             "finishedMs": str(self.finished_ms),
             "message": self.message,
@@ -104,6 +106,7 @@ def from_record(record: ZNRecord) -> EndJob:
             segments_to=tuple(record.lists.get("segmentsTo", ())),
             override=found["override"],
             cleanup=found["cleanup"] == "true",
+            strict=found.get("strictSnapshot") == "true",
             state=JobState(found["state"]),
             finished_ms=int(found["finishedMs"]),
             message=found["message"],

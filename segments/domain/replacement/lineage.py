@@ -121,6 +121,14 @@ class Lineage:
         hidden = self.hidden()
         return sorted(s for s in segments if s not in hidden)
 
+    def uncovered(self, entry_id: str, segments: Iterable[str]) -> list[str]:
+        """Segments that a query sees and that are on neither side of this entry, sorted: where it is to be the whole
+        table, they came in after its start had listed that.
+        """
+        entry = self.entry(entry_id)
+        sides = {*entry.segments_from, *entry.segments_to}
+        return [s for s in self.visible(segments) if s not in sides]
+
     def locked(self) -> set[str]:
         """Segments that the delete guard protects."""
         return {s for e in self.entries.values() for s in e.locks}

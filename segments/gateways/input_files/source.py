@@ -119,11 +119,11 @@ class InputSource:
         try:
             now = self.stat(file.path)
         except NotFound as error:
-            raise StateConflict(f"Input file '{file.path}' is gone.", remedy="Restore it and push again.") from error
+            raise StateConflict(f"Input file '{file.path}' is gone.", remedy="Restore it, or leave it out.") from error
         if not now.is_same(file):
             raise StateConflict(
-                f"Input file '{file.path}' changed during the push ({file.size} bytes then, {now.size} now).",
-                remedy="Push again when nothing writes to it.",
+                f"Input file '{file.path}' changed while it was read ({file.size} bytes then, {now.size} now).",
+                remedy="Write it under another name and rename it when it is whole; then read it again.",
             )
         return now
 

@@ -48,6 +48,7 @@ def _session_values(session: IngestionSession, files: FileValues | None) -> dict
         "segments_from": list(session.segments_from),
         "segments_to": list(session.segments_to),
         "rows_may_duplicate": session.changed_files,
+        "uncovered": list(session.uncovered),
         "is_blocked": session.blocked,
         "spark_ui": session.spark_ui,
         "is_kept": True,

@@ -29,8 +29,8 @@ class TableEngine(Protocol):
         judge.
         """
 
-    def validate_config(self, ctx: Context, config: TableConfig) -> Schema:
-        """Check a config against its schema, and return that; writes nothing.
+    def validate_config(self, ctx: Context, config: TableConfig, schema: Schema | None = None) -> Schema:
+        """Check a config against its schema, or against ``schema``, which is to be it; returns that, writes nothing.
 
         InvalidInput, on the embedded cluster also when the schema is missing; NotFound for that on a Pinot.
         """

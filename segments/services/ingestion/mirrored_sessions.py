@@ -86,6 +86,7 @@ def session_document(session: IngestionSession) -> dict[str, Any]:
         "bytes": session.bytes,
         "seconds": session.seconds,
         "rowsMayDuplicate": session.rows_may_duplicate,
+        "uncoveredSegments": session.uncovered,
         "sparkUi": session.spark_ui,
         "isInZooKeeper": session.is_kept,
     }

@@ -42,6 +42,7 @@ _FREE: Final = (
     "clearConsistentPushState",
     "consistentPushMaxRetries",
     "forceSwap",
+    "strictSnapshot",
     "allowEmptySwap",
     "tableMaxNumTasks",
     "runMaxNumFiles",

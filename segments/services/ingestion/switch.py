@@ -12,7 +12,7 @@ from segments.domain.ingestion.plan import replaced_segments, split_segments
 from segments.domain.ingestion.registry import registry_after
 from segments.domain.ingestion.replaced_part import Selector
 from segments.domain.ingestion.selection import Extent, is_inside
-from segments.domain.ingestion.session import FileRecord, FileState, SessionState
+from segments.domain.ingestion.session import MOST_LISTED, FileRecord, FileState, SessionState
 from segments.domain.push.push_plan import Step
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import StateConflict, Unavailable
@@ -26,7 +26,8 @@ from segments.services.ingestion.session_store import read_task
 from segments.services.ingestion.situation import Setup, read_visible
 from segments.services.ingestion.slices.kept_rows import keep_rows, staged_kept
 from segments.services.loading.replacement import open_replacement, step_of
-from segments.services.replacement.protocol import end_replace
+from segments.services.replacement.ends.end_readiness import NotWhole
+from segments.services.replacement.protocol import end_replace, revert_replace
 from segments.services.tables.quota import check_quota
 from segments.spark.build_part import Built
 
@@ -111,7 +112,14 @@ def begin_switch(held: HeldSession, setup: Setup) -> bool:
         held.manifest, segments_from=old, segments_to=tuple(dict.fromkeys(names)), kept=kept,
         next_ordinal=max(free, held.manifest.next_ordinal),
     )  # fmt: skip
-    fresh = {"entry_id": held.ctx.new_id(), "started": False, "error": "", "override": "", "override_by": ""}
+    fresh = {
+        "entry_id": held.ctx.new_id(),
+        "started": False,
+        "error": "",
+        "override": "",
+        "override_by": "",
+        "uncovered": (),
+    }
     held.save(manifest, state=SessionState.SWITCH, **fresh)
     return True
 
@@ -157,9 +165,27 @@ def carry_out_switch(held: HeldSession, setup: Setup, actor: Actor) -> bool:
                 open_replacement(load, table, manifest.segments_from, built, actor, cleans_up=False)
             held.change(started=True)
             ctx.engine.push.register(load, table, actor, built)
-            decider = Actor(held.session.override_by, held.session.override) if held.session.override else actor
-            end_replace(ctx, table, held.session.entry_id, actor=decider, override=held.session.override)
+            if not _end(held, setup, actor):
+                return False
     finish(held, setup, actor)
+    return True
+
+
+def _end(held: HeldSession, setup: Setup, actor: Actor) -> bool:
+    """Switch; False when a strict swap would leave segments next to its own: it is taken back, and the next trigger
+    switches with these among what it replaces.
+    """
+    ctx, table, session = held.ctx, held.table, held.session
+    decider = Actor(session.override_by, session.override) if session.override else actor
+    strict = session.swap and setup.task.strict_snapshot
+    try:
+        next_to_it = end_replace(ctx, table, session.entry_id, actor=decider, override=session.override, strict=strict)
+    except NotWhole as error:
+        revert_replace(ctx, table, session.entry_id, force=True, actor=actor)
+        _begin_again(held, f"{error.message} The next trigger replaces them, too.")
+        return False
+    if session.swap and next_to_it:
+        held.change(uncovered=tuple(next_to_it[:MOST_LISTED]))
     return True
 
 
@@ -225,7 +251,7 @@ def _is_shown(held: HeldSession) -> bool:
     return new <= visible.keys() and old.isdisjoint(visible)
 
 
-def _begin_again(held: HeldSession) -> None:
+def _begin_again(held: HeldSession, why: str = _TAKEN_BACK) -> None:
     manifest = replace(held.manifest, segments_from=(), segments_to=())
     held.save(manifest, state=SessionState.IN_PROGRESS, entry_id="", started=False)
-    held.end_run(_TAKEN_BACK)
+    held.end_run(why)

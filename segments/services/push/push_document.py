@@ -30,5 +30,6 @@ def push_document(push: Push) -> dict[str, Any]:
         "rows": push.rows,
         "bytes": push.bytes,
         "stageSeconds": push.stage_seconds,
+        "uncoveredSegments": push.uncovered,
         "error": push.error,
     }

@@ -27,6 +27,7 @@ from segments.domain.push.push_plan import (
     parts_by_rows,
     still_to_build,
 )
+from segments.domain.push.sequence_ids import numbered
 from segments.domain.tables import table_config
 from segments.errors import InvalidInput, PinotAdminError, StateConflict, Unavailable
 from segments.gateways.deep_store.bounded_calls import NoAnswer
@@ -43,13 +44,15 @@ from segments.services.loading.staged_files import is_there
 from segments.services.push.push_load import PushLoad
 from segments.services.push.push_revert import take_back
 from segments.services.push.push_session import Session, acquire, now
+from segments.services.push.replaced_files import ReplacedFiles
 from segments.services.push.reports.gather import InputReports
 from segments.services.replacement.checks.snapshot_checks import ChecksFailed
+from segments.services.replacement.lineage_record import observe
 from segments.services.replacement.protocol import end_replace, read_lineage
 from segments.services.segments.online import wait_until_online
 from segments.services.segments.replaced.by_push import check_names
 from segments.services.tables.quota import check_quota
-from segments.spark.build_part import BuildJob, Built, Failed, read_notes
+from segments.spark.build_part import BuildJob, Built, read_notes
 from segments.spark.executors import ExecutorsLost, SparkUnavailable
 from segments.store import paths
 
@@ -57,6 +60,8 @@ log = logging.getLogger(__name__)
 #: How often a push is tried before it is taken back, and how often taking it back is tried.
 MAX_ATTEMPTS: Final = 4
 _PAUSE_S: Final = 2.0
+#: Names of segments that came in next to a push, in its row.
+MOST_LISTED: Final = 200
 #: Between two attempts while a Pinot controller is down, and how long after its beginning a push still waits for it.
 _RETRY_UNREACHABLE_S: Final = 15.0
 _PATIENCE: Final = timedelta(hours=1)
@@ -168,6 +173,7 @@ class _Run:
         self.config = table_config.parse_table_config(session.push.plan["config"])
         self.built: dict[int, Built] = {}
         self.found = InputReports(session)
+        self.replaced = ReplacedFiles(session)
 
     def go(self) -> None:
         """All stages in order, then DONE."""
@@ -199,7 +205,7 @@ class _Run:
     def plan(self) -> None:
         """Cut by rows if asked, and large files in any case, and write down one row per segment."""
         if not self.push.plan["parts"]:
-            parts = self._cut()
+            parts = numbered(self._cut(), self.push.plan["names"]["configs"])
             if not parts:
                 raise InvalidInput("The input files have no rows.", remedy="Check the input folder.")
             self.session.save_plan(parts=[p.to_json() for p in parts])
@@ -226,7 +232,9 @@ class _Run:
         return parts_by_size(files, reader["format"], MOST_BYTES, cuts=cuts, most_files=1)
 
     def build(self) -> None:
-        """Build what is not staged yet, and check that every segment has a name of its own."""
+        """Build what is not staged yet, and check that every segment has a name of its own. A push has all of its files
+        or none: the first that cannot be read ends it.
+        """
         if self._is_past_building():
             return
         notes = read_notes(self.ctx.deep_store, str(self.push.pk))
@@ -246,7 +254,9 @@ class _Run:
             store_access=self.ctx.deep_store.access.to_json(),
         )
         try:
-            self.builder.build(job, still_to_build(self.parts, self.built), self.on_built, self.on_failed)
+            self.builder.build(job, still_to_build(self.parts, self.built), self.on_built, self.replaced.take)
+            while self.replaced.freeze_again(job.access):
+                self.builder.build(job, still_to_build(self.parts, self.built), self.on_built, self.replaced.take)
         finally:
             self.found.save(is_complete=len(self.found.parts) == len(plan["parts"]))
         self.found.check()
@@ -303,10 +313,6 @@ class _Run:
             files_done=sum(1 for f in self.push.plan["files"] if f["path"] not in waiting),
         )  # fmt: skip
 
-    def on_failed(self, failed: list[Failed]) -> None:
-        """A push has all of its files or none: the first that cannot be read ends it."""
-        raise failed[0].refusal()
-
     def start(self) -> None:
         """Open the replacement, unless it is open."""
         if not self.push.plan["replaces"]:
@@ -339,7 +345,23 @@ class _Run:
         elif self._step() is Step.UPLOAD:
             plan = self.push.plan
             actor = Actor(plan["override_by"], self.actor.reason) if plan.get("override_by") else self.actor
-            end_replace(self.ctx, self.table, self.push.entry_id, actor=actor, override=plan.get("override_checks", ""))
+            uncovered = end_replace(
+                self.ctx,
+                self.table,
+                self.push.entry_id,
+                actor=actor,
+                override=plan.get("override_checks", ""),
+                strict=bool(plan.get("strict_snapshot")),
+            )
+            self._note_uncovered(uncovered)
+        elif not self.push.uncovered:  # the reply to the switch was lost
+            seen = observe(self.ctx, self.table)
+            self._note_uncovered(seen.lineage.uncovered(self.push.entry_id, seen.ideal.maps))
+
+    def _note_uncovered(self, segments: Sequence[str]) -> None:
+        """Write down what queries see next to a snapshot that was to be the whole table."""
+        if self.push.plan["covers_all"]:
+            self.session.update(uncovered=list(segments[:MOST_LISTED]))
 
     def _step(self) -> Step:
         lineage = read_lineage(self.ctx, self.table)

@@ -14,6 +14,7 @@ from django.db.models import Q
 from segments.domain.push.parts_by_size import MOST_BYTES, files_to_cut
 from segments.domain.push.push_plan import InputFile, parts_by_file
 from segments.domain.push.push_spec import PushSpec, parse_spec
+from segments.domain.push.sequence_ids import numbered
 from segments.domain.segments.segment_names import NameRule, make_rule, names_without_rows
 from segments.domain.tables import schema as schemas
 from segments.domain.tables.schema import Schema
@@ -57,13 +58,15 @@ def create_push(
     roots: Sequence[str],
     override_checks: str = "",
     overwrite: bool = False,
+    strict_snapshot: bool = False,
     upload: uuid.UUID | None = None,
 ) -> Push:
     """Check everything that can be checked before work begins, freeze the plan, and store the push as QUEUED.
 
     ``spec`` is Pinot's job specification (YAML or JSON text, or values); ``roots`` are the folders that may be read;
     ``override_checks`` is the reason for which failed checks do not stop it; ``overwrite`` lets it replace segments by
-    name; ``upload`` is the id of the upload whose folder it reads, and becomes its own.
+    name; ``strict_snapshot`` has its switch refused when segments were added since its start; ``upload`` is the id of
+    the upload whose folder it reads, and becomes its own.
     Raises InvalidInput with the key (``field``), NotFound for table, folder or files, Forbidden for a folder outside
     the roots or a used-up quota, StateConflict while another push replaces the same table, or when it would replace
     segments by name, TooManyRequests when too many of the user's or of the table's wait or run.
@@ -74,12 +77,14 @@ def create_push(
     config = read_table_config(ctx, wanted.table)
     schema = _read_schema(ctx, wanted.table.raw)
     _check_supported(config, schema)
+    strict = strict_snapshot or wanted.strict_snapshot
+    _check_strict(config, is_strict=strict)
     files = _input_files(ctx, wanted, roots)
     check_quota(ctx, config, 0)
     push_id = upload or uuid.uuid4()
     plan = {
         **_plan(ctx, wanted, config, schema, files, str(push_id)), "overwrite": overwrite,
-        "is_upload": upload is not None,
+        "is_upload": upload is not None, "strict_snapshot": strict,
         "override_checks": (override_checks or wanted.override_checks)[:_LONGEST_REASON],
     }  # fmt: skip
     _check_names(ctx, config, plan)
@@ -191,6 +196,15 @@ def _check_supported(config: TableConfig, schema: Schema) -> None:
     read_ingestion(schema, config)  # refuses functions that are not there, by name
 
 
+def _check_strict(config: TableConfig, *, is_strict: bool) -> None:
+    if is_strict and not config.consistent_push:
+        raise InvalidInput(
+            f"'strictSnapshot' has no meaning for table '{config.table}': its pushes do not replace the whole table.",
+            remedy="Leave it out, or set segmentIngestionType to REFRESH and consistentDataPush to true.",
+            field="executionFrameworkSpec.extraConfigs.strictSnapshot",
+        )
+
+
 def _plan(
     ctx: Context, spec: PushSpec, config: TableConfig, schema: Schema, files: Sequence[InputFile], push_id: str
 ) -> dict[str, Any]:
@@ -214,7 +228,9 @@ def _plan(
         "input_dir": spec.input_dir,
         "file_system": dict(spec.file_system),
         "files": [f.__dict__ for f in files],
-        "parts": [p.to_json() for p in parts_by_file(files)] if _is_cut_by_file(spec, files) else [],
+        "parts": [p.to_json() for p in numbered(parts_by_file(files), spec.name_configs)]
+        if _is_cut_by_file(spec, files)
+        else [],
     }
 
 

@@ -84,44 +84,49 @@ def end_replace(
     progress: Progress | None = None,
     override: str = "",
     guard: Callable[[Entry], object] | None = None,
-) -> None:
-    """Switch queries to the new side; returns when all live brokers serve it. Ending a COMPLETED entry again changes
-    nothing.
+    strict: bool = False,
+) -> list[str]:
+    """Switch queries to the new side; returns when all live brokers serve it, with the segments that queries see next
+    to it. Ending a COMPLETED entry again changes nothing.
 
     Waits for the replicas of the new segments first, calling ``progress`` (replicas online, replicas wanted), then runs
     the table's checks of the hidden snapshot; ``override`` is the reason for which a failed one is passed over. Raises
     InvalidInput, NotFound, StateConflict or PreconditionFailed. ``cleanup`` is handled by the caller, which runs a
     retention pass. ``guard`` gets the entry as read in every attempt and raises when the caller no longer wants this
-    end. While it waits, the lease of the entry's client is kept.
+    end. ``strict``: refused (StateConflict) when queries would see anything but the new side. While it waits, the lease
+    of the entry's client is kept.
     """
-    asked = EndRequest(ctx, table, entry_id, tuple(segments_to), actor, override, progress, guard)
+    asked = EndRequest(ctx, table, entry_id, tuple(segments_to), actor, override, progress, guard, strict)
     recording = audit.recorded(ctx, actor, "endReplaceSegments", table.typed, entry=entry_id)
     with counted_step(ctx, table, "end"), recording as recorded:
-        done = asked.until_files_stay(partial(_end, asked))
-        recorded |= {**switch_detail(done), "cleanup": cleanup}
+        done, uncovered = asked.until_files_stay(partial(_end, asked))
+        recorded |= {**switch_detail(done), "cleanup": cleanup, **({"strictSnapshot": True} if strict else {})}
+    return uncovered
 
 
-def _end(asked: EndRequest) -> Switched:
-    """First what it waits for, then the switch. Raises FilesChanged when a segment was uploaded again after the
-    checks.
+def _end(asked: EndRequest) -> tuple[Switched, list[str]]:
+    """First what it waits for, then the switch; with what queries see next to the new side. Raises FilesChanged when a
+    segment was uploaded again after the checks.
     """
     ctx, table = asked.ctx, asked.table
     seen = asked.observe()
     first = _end_decision(asked, seen)
     files: dict[str, str] = {}
+    uncovered: list[str] = []
     if first.changed:
         _require_parts(asked, seen.lineage.entry(asked.entry_id))
         files = asked.require_ready(first.entry, seen.config, ctx.engine.lineage.watch(ctx))
 
     def decide(now: Observed) -> Switch:
         asked.check(now)
+        uncovered[:] = now.lineage.uncovered(asked.entry_id, now.ideal.maps)
         decision = _end_decision(asked, now)
         same = snapshot_checks.same_files(ctx, table, files) if files and decision.changed else []
         return switch_of(decision, conditions=same)
 
     done = ctx.engine.lineage.switch(ctx, table, decide, asked.actor)
     assert done is not None  # an end is never nothing to do
-    return done
+    return done, uncovered
 
 
 def _end_decision(asked: EndRequest, seen: Observed) -> Decision:

@@ -11,6 +11,7 @@ from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.ingestion import sessions
 from segments.services.ingestion.session_store import remove_unneeded, tables_with_sessions
+from segments.services.ingestion.sessions import TriggerResult
 from segments.services.schedules.task_runs import all_runs
 from segments.services.schedules.task_start import start_now
 from segments.services.tables.table_record import find_table_config
@@ -19,7 +20,9 @@ from segments.services.tables.tables import list_tables
 
 @dataclass
 class Scheduled:
-    """What came of scheduling: names of the runs that began, and the reasons of tables of which none did."""
+    """What came of scheduling: names of the runs that began; ``errors`` of tables of which none began although it was
+    to; ``notes`` of those with nothing to do.
+    """
 
     tasks: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -36,29 +39,33 @@ class Scheduled:
 
 
 def schedule_tasks(ctx: Context, table: TableName | None, actor: Actor) -> Scheduled:
-    """Begin a run for this table, or for every table that has the task. What is refused for the one table, or for all,
-    is raised: NotFound, InvalidInput, StateConflict, Unavailable.
+    """Begin a run for this table, or for every table that has the task. A table whose run is under way is left alone,
+    and named in ``errors``. What is refused for the one table, or for all, is raised: NotFound, InvalidInput,
+    StateConflict, Unavailable.
     """
-    found = Scheduled()
+    found, refused = Scheduled(), list[str]()
     tables = [table] if table is not None else _with_task(ctx)
     for each in tables:
         try:
-            name, why = run_now(ctx, each, actor)
+            name, result = run_now(ctx, each, actor)
         except PinotAdminError as error:
             if table is not None:
                 raise
-            found.errors.append(f"{each}: {error}")
+            refused.append(f"{each}: {error}")
             continue
-        found.tasks += [name] if name else []
-        found.notes += [f"{each}: {why}"] if why else []
-    if found.errors and not found.tasks:
+        if name:
+            found.tasks.append(name)
+        else:
+            (found.errors if result.is_busy else found.notes).append(f"{each}: {result.why}")
+    found.errors += refused
+    if refused and not found.tasks:
         raise StateConflict(f"No task was scheduled: {'; '.join(found.errors)}", remedy="Correct what it names.")
     return found
 
 
-def run_now(ctx: Context, table: TableName, actor: Actor) -> tuple[str, str]:
-    """Begin a run of the table's task; (its name, "") or ("", why none began). Raises as ``start_now``; NotFound;
-    InvalidInput for a table without the task.
+def run_now(ctx: Context, table: TableName, actor: Actor) -> tuple[str, TriggerResult]:
+    """Begin a run of the table's task; its name, empty when none began, and what became of it. Raises as ``start_now``;
+    NotFound; InvalidInput for a table without the task.
     """
     config = find_table_config(ctx, table)
     if config is None:
@@ -70,9 +77,9 @@ def run_now(ctx: Context, table: TableName, actor: Actor) -> tuple[str, str]:
         )
     result = start_now(ctx, table, actor)
     if result.session_id is None:
-        return "", result.why
+        return "", result
     session = sessions.current(ctx, table)
-    return (session.runs[-1].task if session is not None and session.runs else result.session_id), ""
+    return (session.runs[-1].task if session is not None and session.runs else result.session_id), result
 
 
 def delete_all(ctx: Context, actor: Actor, *, force: bool) -> list[str]:

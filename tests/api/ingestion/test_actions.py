@@ -166,6 +166,57 @@ def test_undo_of_an_append_that_the_lineage_forgot_deletes_its_segments(api: Api
     assert api.world.vis == 0
 
 
+def test_files_of_an_undone_append_are_read_again_on_request(api: Api) -> None:
+    api.world.put("a.csv", 3)
+    api.world.go()
+    undone = api.session
+    path = f"sessions/{undone}/readAgain"
+    assert api.post(path).status_code == 409, "it is not undone"
+    api.post(f"sessions/{undone}/undo")
+    api.world.put("b.csv", 4)
+    assert api.post(path, dryRun="true").json() == {"files": [api.world.uri("a.csv")], "blockers": []}
+    api.world.now += 600_000
+    answer = api.post(path)
+    assert (answer.status_code, answer.json()["files"]) == (202, [api.world.uri("a.csv")])
+    assert "is open" in api.post(path).json()["error"]
+    api.world.work()
+    assert api.world.vis == 7
+    assert "None of its files counts" in api.post(path).json()["error"]
+    event = AuditEvent.objects.get(action="readAgain", outcome="done")
+    assert event.detail["files"] == [api.world.uri("a.csv")]
+
+
+@pytest.mark.parametrize(
+    ("api", "why"),
+    [
+        (SYNC, "The table follows its folder"),
+        (SWAP, "The table follows its folder"),
+        ({**APPEND, "modifiedFilePolicy": "replace"}, "It had replaced rows, which are back"),
+    ],
+    indirect=["api"],
+)
+def test_files_of_an_undone_session_that_replaced_rows_are_not_read_next_to_them(api: Api, why: str) -> None:
+    api.world.put("a.csv", 3)
+    api.world.go()
+    api.world.put("a.csv", 5)
+    api.world.go()
+    api.post(f"sessions/{api.session}/undo")
+    refused = api.post(f"sessions/{api.session}/readAgain")
+    assert (refused.status_code, why in refused.json()["error"]) == (409, True)
+    assert api.world.vis == 3
+
+
+def test_a_stopped_task_reads_nothing_again_and_forgets_nothing(api: Api) -> None:
+    api.world.put("a.csv", 3)
+    api.world.go()
+    undone = api.session
+    api.post(f"sessions/{undone}/undo")
+    set_stopped(api.world.ctx, TABLE.typed, is_stopped=True, actor=ANN)
+    assert api.post(f"sessions/{undone}/readAgain").status_code == 409
+    assert len(api.post(f"sessions/{undone}/readAgain", dryRun="true").json()["files"]) == 1
+    assert api.post(f"sessions/{undone}/readAgain", overrideStop="due").status_code == 202
+
+
 def test_a_session_that_is_not_done_cannot_be_undone(api: Api) -> None:
     api.world.put("b.csv", 1, bad=True)
     api.world.go()

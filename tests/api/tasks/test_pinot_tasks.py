@@ -131,16 +131,32 @@ def test_scheduling_begins_a_run_and_says_when_there_is_nothing_to_do(world: Ing
     assert get(http, f"task/{task}/state") == "IN_PROGRESS"
     assert get(http, "summary")["taskBreakdown"][0]["taskTypeBreakdown"][0]["waitingCount"] == 1
     assert get(http, "summary?tenant=other")["totalWaitingTasks"] == 0
-    busy = http.post("/tasks/schedule").json()
-    assert (busy[TYPE], "notes" in busy) == ("", True)
     world.work()
     assert get(http, "summary")["taskBreakdown"] == []
     world.now += 600_000
-    assert http.post(path).json()[TYPE] == ""
+    idle = http.post(path).json()
+    assert (idle[TYPE], idle["generationErrors"], "Nothing changed" in idle["notes"]) == ("", "", True)
     assert http.post("/tasks/execute", {"taskType": TYPE, "tableName": TABLE.raw}, JSON).json() == {}
     world.put("F2", 3)
     made = http.post("/tasks/execute", {"taskType": TYPE, "tableName": TABLE.raw}, JSON).json()
     assert made == {TABLE.typed: world.session.runs[-1].task}
+
+
+@pytest.mark.parametrize("query", [f"?taskType={TYPE}&tableName={TABLE.typed}", ""])
+def test_a_table_whose_run_is_under_way_is_named_where_pinots_clients_expect_it(
+    world: IngestionWorld, http: Client, query: str
+) -> None:
+    world.put("F1", 3)
+    world.trigger()
+    before = world.session
+    answer = http.post(f"/tasks/schedule{query}")
+    assert answer.status_code == 200
+    found = answer.json()
+    assert (found[TYPE], found["schedulingErrors"], "notes" in found) == ("", "", False)
+    assert found["generationErrors"] == f"{TABLE}: Session {before.id} is running; the trigger is skipped."
+    assert world.session == before
+    world.work()
+    assert world.vis == 3
 
 
 @pytest.mark.parametrize(

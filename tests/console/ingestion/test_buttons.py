@@ -76,6 +76,14 @@ def test_a_bad_file_is_seen_corrected_retried_and_the_session_undone(operator: C
     undone = page(operator, world)
     assert "Undone: its rows are not visible any more." in undone
     assert "Undo…" not in undone
+    assert "Read its files again…" in undone
+    button = f"sessions/{world.session.id}/read-again/"
+    assert world.uri("a.csv") in operator.get(f"{BASE}{button}").content.decode()
+    assert "This is not the table&#x27;s name" in press(operator, button, confirm="t")
+    assert "The files are being read now." in press(operator, button, confirm=TYPED)
+    world.work()
+    assert world.vis == 7
+    assert AuditEvent.objects.get(action="readAgain").reason == "because"
 
 
 def test_a_session_that_a_limit_ended_early_is_continued(operator: Client, world: IngestionWorld) -> None:
@@ -177,6 +185,7 @@ def test_who_may_not_operate_changes_nothing(viewer: Client, world: IngestionWor
     for button in (
         f"sessions/{world.session.id}/retry/",
         f"sessions/{world.session.id}/cancel/",
+        f"sessions/{world.session.id}/read-again/",
         "trigger/",
         "clear/",
         f"sessions/{world.session.id}/override/",

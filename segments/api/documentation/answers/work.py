@@ -66,6 +66,7 @@ class Push(Answer):
     rows: int
     bytes: int
     stage_seconds: dict[str, float]
+    uncovered_segments: list[str]
     error: str
 
 

@@ -1,4 +1,4 @@
-"""Buttons of file ingestion: trigger now, retry failed now, cancel, clear state, undo a session."""
+"""Buttons of file ingestion: trigger, retry, cancel, clear state, undo a session, read its files again."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from segments.domain.formats.plural import counted
 from segments.domain.ingestion.session import IngestionSession
 from segments.errors import PinotAdminError
 from segments.services.core.context import Actor
-from segments.services.ingestion import sessions, undo
+from segments.services.ingestion import forgetting, sessions, undo
 from segments.services.ingestion.sessions import Preview, TriggerResult
+from segments.services.schedules.reading_again import read_again
 from segments.services.schedules.task_start import retry_now, start_now, stopped_sentence
 
 #: The box that lets one run start although the task is stopped.
 _OVERRIDE: Final = "override_stop"
+#: Files that a page lists.
+_FILES: Final = 100
 _CONTINUES: Final = (
     "This is the next trigger, only sooner: it goes on with files that the last run left, because the task limits its "
     "runs. It is no retry, and the schedule stays as it is."
@@ -179,6 +182,29 @@ def _undo(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
     )
 
 
+def _to_read_again(target: Target, plain: Operation) -> Operation:
+    """Which files are read again."""
+    try:
+        found = forgetting.find_forgettable(target.ctx, target.name, target.arguments["session"])
+        stopped = stopped_sentence(target.ctx, target.name)
+    except PinotAdminError as error:
+        return replace(plain, why_not=str(error))
+    return replace(
+        plain,
+        warnings=[f"{stopped} Schedules are held back until it is resumed."] if stopped else [],
+        fields={_OVERRIDE: _override_field()} if stopped else {},
+        lists=[("Files that are read again", found.files[:_FILES])],
+        why_not=" ".join(found.blockers),
+        confirm=target.table.name,
+    )
+
+
+def _read_again(target: Target, values: Mapping[str, Any], actor: Actor) -> Outcome:
+    override = _override(values, actor)
+    session = target.arguments["session"]
+    return _begun(target, read_again(target.ctx, target.name, session, actor, override_stop=override)[1])
+
+
 TRIGGER: Final = Operation(
     action="triggerIngestionSession",
     title="Trigger a session now",
@@ -242,12 +268,27 @@ UNDO: Final = Operation(
     explain=[
         "Queries see what they saw before this session; its segments leave the table, and their files are kept for the "
         "table's retention.",
-        "In append mode its input files still count as ingested: each is read again when it changes.",
+        "In append mode its input files still count as ingested: each is read again when it changes, or all of them by "
+        "Read its files again.",
         "A table in sync or swap mode reads the folder again at the next trigger: mend the folder first, or switch "
         "file ingestion off.",
     ],
     preview=_to_undo,
     run=_undo,
+    back=back_to("ingestion_session", "session"),
+    confirm_what="the table's name",
+)
+READ_AGAIN: Final = Operation(
+    action="readAgain",
+    title="Read the files of this session again",
+    button="Read them again",
+    tab="ingestion",
+    explain=[
+        "Its files count as not ingested from then on, and a session begins that reads them as they are now, and what "
+        "else is new in the folder.",
+    ],
+    preview=_to_read_again,
+    run=_read_again,
     back=back_to("ingestion_session", "session"),
     confirm_what="the table's name",
 )

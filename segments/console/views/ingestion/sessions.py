@@ -20,6 +20,7 @@ from segments.console.presenters.ingestion.sessions import (
     session_view,
 )
 from segments.console.views.tables.tables import head
+from segments.domain.ingestion.transitions import EndReason
 from segments.models import IngestionFile, IngestionSession, LineageEntry
 from segments.names import TableName
 from segments.services.ingestion.mirrored_sessions import files_of, find_session
@@ -81,6 +82,7 @@ def _progress(request: HttpRequest, name: TableName, session_id: str) -> tuple[I
         "mode": mode_words(row.mode, swap=row.swap),
         "phase": _phase(row, view, len(runs)),
         "may_undo": row.is_kept and row.state == IngestionSession.State.DONE and not row.end_reason,
+        "may_read_again": row.is_kept and row.end_reason == EndReason.UNDONE and row.mode == "APPEND" and not row.swap,
         "every_s": _LIVE_S if view.is_live else _WAITING_S,
     }
 

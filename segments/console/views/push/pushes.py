@@ -109,7 +109,12 @@ def new(request: HttpRequest) -> HttpResponse:
                 return refused
         overwrite = bool(form.cleaned_data["overwrite"])
         push = pushes.create_push(
-            ctx_of(request), form.cleaned_data["spec"], actor, roots=wiring.input_roots(), overwrite=overwrite
+            ctx_of(request),
+            form.cleaned_data["spec"],
+            actor,
+            roots=wiring.input_roots(),
+            overwrite=overwrite,
+            strict_snapshot=bool(form.cleaned_data["strict_snapshot"]),
         )
     except PinotAdminError as error:
         form.refuse(error, "spec" if error.status == HTTPStatus.BAD_REQUEST else None)

@@ -16,13 +16,13 @@ from segments.domain.push.parts_by_size import USUAL_BYTES, files_to_cut, parts_
 from segments.domain.push.push_plan import InputFile, Part, Piece
 from segments.domain.segments.segment_names import session_rule
 from segments.domain.tables.secret_masks import mask
-from segments.errors import StateConflict
+from segments.errors import PinotAdminError, StateConflict
 from segments.gateways.input_files.source import input_source
 from segments.secret_texts import mask_text
 from segments.services.ingestion.files.bad_rows import BadRows, bad_rows_of
 from segments.services.ingestion.held_session import HeldSession, with_files
 from segments.services.ingestion.manifest import Manifest
-from segments.services.ingestion.situation import Setup, input_access
+from segments.services.ingestion.situation import Setup, fingerprint, input_access
 from segments.services.loading.builder import Builder
 from segments.services.loading.staged_files import is_there
 from segments.spark.build_part import BuildJob, Built, Failed, read_notes
@@ -214,17 +214,33 @@ class Reading:
             else:
                 self._answers.given()
             for file in [self._running.pop(uri) for uri in uris if uri in self._running]:
-                is_again = one.may_pass and at_fault in (None, file.uri) and self._answers.is_tried_again(file.uri)
-                if at_fault in (None, file.uri) and not is_again:
-                    self._changed[file.uri] = self._failed(file, one)
-                else:
-                    self._changed[file.uri] = replace(file, state=FileState.PENDING, ordinals=())
+                is_own = at_fault in (None, file.uri)
+                again = self._again(file, one) if is_own else replace(file, state=FileState.PENDING, ordinals=())
+                self._changed[file.uri] = again or self._failed(file, one)
         self._save()
+
+    def _again(self, file: FileRecord, one: Failed) -> FileRecord | None:
+        """The file as this run reads it once more: one that its store did not give, or that was replaced while it was
+        read, as it is now. None: it failed for this run.
+        """
+        pending = replace(file, state=FileState.PENDING, ordinals=())
+        if one.may_pass:
+            return pending if self._answers.is_tried_again(file.uri) else None
+        if not one.is_changed or not self._answers.is_read_again(file.uri):
+            return None
+        try:
+            found = input_source(input_access(self._held.ctx, self._held.table, self._setup.task)).stat(file.uri)
+        except PinotAdminError:
+            return None  # it is gone, and that is its error
+        return replace(pending, fingerprint=fingerprint(found))
 
     def _failed(self, file: FileRecord, one: Failed) -> FileRecord:
         skips = self._setup.task.skip_unreadable and not one.is_changed and not one.may_pass and one.line is None
         state = FileState.SKIPPED if skips else FileState.FAILED
-        error = mask_text(f"{one.error} {one.remedy}".strip())[:_LONGEST_ERROR]
+        times = (
+            " It was read three times, and changed each time." if self._answers.has_changed_each_time(file.uri) else ""
+        )
+        error = mask_text(f"{one.error}{times} {one.remedy}".strip())[:_LONGEST_ERROR]
         log = mask_text(one.log) if self._logs < _LOGS else ""
         self._logs += bool(log)
         bad_rows, bad = bad_rows_of(file.uri, one.report), self._listed.rows(file.uri, [one.report])

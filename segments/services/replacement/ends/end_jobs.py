@@ -55,6 +55,7 @@ def request_end(
     cleanup: bool = False,
     override: str = "",
     actor: Actor,
+    strict: bool = False,
 ) -> EndJob:
     """Note down that this entry is to be ended; returns the job, which somebody carries out. Asked again, the running
     job is the answer.
@@ -62,7 +63,7 @@ def request_end(
     What can be refused now is refused as by ``end_replace``: InvalidInput, NotFound, StateConflict or
     PreconditionFailed. An entry that is COMPLETED gives a job that is DONE.
     """
-    request = _Request(ctx, table, entry_id, tuple(segments_to), cleanup, override, actor, ctx.new_id())
+    request = _Request(ctx, table, entry_id, tuple(segments_to), cleanup, override, actor, ctx.new_id(), strict)
     target = {"cluster": ctx.cluster, "target": table.typed, "entry": entry_id}
     try:
         committed = update_transaction(ctx.store, request.attempt)
@@ -87,6 +88,7 @@ class _Request:
     override: str
     actor: Actor
     job_id: str
+    strict: bool
     found: list[EndJob] = field(default_factory=list)
 
     def attempt(self) -> Sequence[Write] | None:
@@ -117,7 +119,7 @@ class _Request:
     def _job(self, now: int) -> EndJob:
         actor, until = self.actor, now + int(self.ctx.limits.end_job_s * 1000)
         who = (actor.name, actor.reason, actor.address)
-        what = (self.segments_to, self.override, self.cleanup)
+        what = (self.segments_to, self.override, self.cleanup, self.strict)
         return EndJob(self.job_id, self.table.typed, self.entry_id, now, until, *who, *what)
 
 
@@ -211,6 +213,7 @@ def _advanced(ctx: Context, job: EndJob) -> EndJob:
             actor=actor,
             override=job.override,
             guard=_guard(job),
+            strict=job.strict,
         )
     except PinotAdminError as error:
         if not error.permanent:

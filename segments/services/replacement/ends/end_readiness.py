@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from segments import traces
-from segments.domain.replacement.lineage import Entry
+from segments.domain.formats.plural import counted
+from segments.domain.replacement.lineage import Entry, State
 from segments.domain.replacement.replacement_settings import settings_or_default
 from segments.domain.tables.table_config import TableConfig
+from segments.errors import StateConflict
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
 from segments.services.replacement import start_admission
@@ -21,15 +23,24 @@ from segments.services.segments.online import Progress, wait_until_online
 
 T = TypeVar("T")
 
+#: Names in a refusal's sentence, and in its data.
+_NAMED: Final = 3
+_LISTED: Final = 100
+
 #: How often an end waits and checks because segments were uploaded again meanwhile.
 _ROUNDS: Final = 3
+
+
+class NotWhole(StateConflict):
+    """Queries would see other segments next to a new side that was to be the whole table."""
 
 
 @dataclass(frozen=True)
 class EndRequest:
     """``segments_to``: what the end names instead of the entry's own, empty: nothing. ``override``: the reason for
     which a failed check is passed over. ``progress`` as for ``wait_until_online``. ``guard`` gets the entry as read in
-    every attempt, and raises when the caller no longer wants this end.
+    every attempt, and raises when the caller no longer wants this end. ``strict``: the new side must be all that
+    queries see.
     """
 
     ctx: Context
@@ -40,6 +51,7 @@ class EndRequest:
     override: str = ""
     progress: Progress | None = None
     guard: Callable[[Entry], object] | None = None
+    strict: bool = False
 
     def observe(self) -> Observed:
         """The table's replacements now. Raises what the guard raises."""
@@ -48,9 +60,24 @@ class EndRequest:
         return seen
 
     def check(self, seen: Observed) -> None:
-        """Raises what the guard raises for the entry as read."""
+        """Raises what the guard raises for the entry as read; NotWhole."""
+        entry = seen.lineage.entry(self.entry_id)
         if self.guard is not None:
-            self.guard(seen.lineage.entry(self.entry_id))
+            self.guard(entry)
+        if self.strict and entry.state is State.IN_PROGRESS:
+            self._require_whole(seen)
+
+    def _require_whole(self, seen: Observed) -> None:
+        found = seen.lineage.uncovered(self.entry_id, seen.ideal.maps)
+        if found:
+            more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+            raise NotWhole(
+                f"{counted(len(found), 'segment', 'was', 'were')} added to table '{self.table}' after the start of "
+                f"'{self.entry_id}', and would stay next to its new segments: {', '.join(found[:_NAMED])}{more}.",
+                remedy="Revert it and start again, which replaces them, too; or end it without strictSnapshot.",
+                segments=found[:_LISTED],
+                count=len(found),
+            )
 
     def require_ready(
         self, entry: Entry, config: TableConfig, is_worth_it: Callable[[], None] | None = None
