@@ -62,9 +62,7 @@ def test_a_comment_and_the_word_lastconsumed_are_sent_where_the_version_takes_th
     assert pinot.rest.params[-1]["consumeFrom"] == "lastConsumed"
 
 
-def test_the_batches_of_a_pause_reach_pinot_also_when_it_is_asked_again(
-    pinot: PinotCluster, old: PinotCluster
-) -> None:
+def test_the_batches_of_a_pause_reach_pinot_also_when_it_is_asked_again(pinot: PinotCluster, old: PinotCluster) -> None:
     batch = BatchSettings(4, 7, 30)
     consumption.pause_table(pinot.ctx, TABLE, batch=batch, actor=ANN)
     pinot.inside.now += MINUTE

@@ -1,5 +1,6 @@
-"""The numbered cases of commits and of operations on realtime tables: which test shows each, or why none does. A case of
-several parts has several tests.
+"""The numbered cases of commits and of operations on realtime tables: which test shows each, or why none does.
+
+A case of several parts has several tests.
 """
 
 from __future__ import annotations
@@ -183,7 +184,7 @@ REALTIME_OPERATIONS: Final[dict[int, str | tuple[str, ...]]] = {
     59: "domain/repair/test_committing.py::"
     "test_what_one_run_is_asked_for_replaces_the_clusters_mode_both_ways",
     61: _VALIDATION + "test_only_replicas_in_error_are_reset_and_only_on_live_servers",
-    63: _VALIDATION + "test_resets_can_be_switched_off",
+    63: _VALIDATION + "test_resets_can_be_switched_off_but_of_pauseless_tables",
     65: _REINGESTED + "test_a_reingested_segment_is_done_with_its_file_in_its_place_and_only_once",
     67: "services/realtime/test_committing_repair.py::test_the_clusters_mode_counts_from_the_next_pass_on",
     69: (

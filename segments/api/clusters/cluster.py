@@ -189,6 +189,7 @@ class RunPeriodicTask(ApiView):
         found = tables.existing_tables(self.ctx, raw)
         if len(found) > 1:
             raise InvalidInput(
-                f"'{raw}' is {' and '.join(t.typed for t in found)}.", remedy="Say which one with type=OFFLINE or REALTIME."
+                f"'{raw}' is {' and '.join(t.typed for t in found)}.",
+                remedy="Say which one with type=OFFLINE or REALTIME.",
             )
         return found[0].typed

@@ -73,7 +73,9 @@ def pause_table(ctx: Context, table: TableName, note: PauseNote, expected: Expec
     with _kept(ctx, table, OurPause(note.actor, comment, now, note.resume_at_ms, now, batch)):
         send_change(
             ctx,
-            Request("POST", f"/tables/{quoted(table.raw)}/pauseConsumption", {**(_comment(ctx, comment) or {}), **batch}),
+            Request(
+                "POST", f"/tables/{quoted(table.raw)}/pauseConsumption", {**(_comment(ctx, comment) or {}), **batch}
+            ),
             is_done=lambda: _is_paused(ctx, table),
             halfway=NO_SERVER_NOTIFIED,
         )

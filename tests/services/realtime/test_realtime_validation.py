@@ -242,12 +242,15 @@ def test_only_replicas_in_error_are_reset_and_only_on_live_servers(tmp_path: Pat
     assert (message.simple["FROM_STATE"], message.simple["TO_STATE"]) == ("ERROR", "OFFLINE")
 
 
-def test_resets_can_be_switched_off(tmp_path: Path) -> None:
-    world = RealtimeWorld(tmp_path, partitions=1).commit("7")
+@pytest.mark.parametrize(("config", "resets"), [({}, 0), (PAUSELESS, 1)], ids=["standard", "pauseless"])
+def test_resets_can_be_switched_off_but_of_pauseless_tables(
+    tmp_path: Path, config: dict[str, Any], resets: int
+) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1, **config).commit("7")
     view(world, **{"8099": "ERROR"})
     set_settings(world.ctx, {"controller.segment.error.autoReset": "false"}, actor=ANN)
     run(world.ctx, TABLE)
-    assert world.messages("Server_s_8099") == []
+    assert len(world.messages("Server_s_8099")) == resets
 
 
 def test_consuming_segments_without_a_live_server_are_reported(tmp_path: Path) -> None:

@@ -201,6 +201,19 @@ def test_a_segment_of_which_every_copy_is_gone_is_read_from_the_stream_again(tmp
     assert world.fields(segment)["segment.realtime.status"] == "COMMITTING"
 
 
+def test_what_the_stream_still_has_is_read_again_and_no_last_copy_is_reset(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    [segment] = world.consuming
+    world.streams.topics["a"] = {0: [0, 25]}
+    world.commit("10").set_record(segment, segment_download_url="", segment_crc="5")
+    view(world, **{"8098": "ERROR", "8099": "ERROR"})
+    run(world.ctx, TABLE)
+    found = finding("consumption-last-copy", segment)
+    assert [w.split(" ")[0] for w in plan_fix(world.ctx, TABLE, found).writes] == ["Changes", "Creates", "Afterwards"]
+    world.streams.topics["a"] = {0: [4, 25]}
+    assert "No other copy" in plan_fix(world.ctx, TABLE, found).why_not
+
+
 @pytest.mark.parametrize("code", ["not-served", "no-file"])
 def test_where_the_stream_has_lost_rows_of_it_a_person_decides_on_its_own_page(tmp_path: Path, code: str) -> None:
     world = RealtimeWorld(tmp_path, partitions=1)

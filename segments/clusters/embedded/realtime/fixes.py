@@ -31,7 +31,7 @@ from segments.store.records.instances import live_instances
 _OF_ANY_TABLE: Final = frozenset({"replica-error", NOT_SERVED})
 _LAST_COPY: Final = (
     "No other copy of its rows is known, and a reset would give up what the server still has. Start a server that has "
-    "it; when there is none, reset the segment on its own page."
+    "it; when there is none, reset the segment on its own page, or reingest it there."
 )
 
 
@@ -59,6 +59,8 @@ def _resets(ctx: Context, table: TableName, segment: str) -> Fix:
     does = f"Has the replicas of {segment} in ERROR begin again; healthy ones go on."
     plan = plan_resets(ctx, table, [segment])
     if not plan.replicas:
+        if plan.kept and _is_gone(ctx, table, segment) and not (again := _reingest(ctx, table, segment)).why_not:
+            return again
         why = _LAST_COPY if plan.kept else "No live replica of it is in ERROR any more."
         return Fix(does, why_not=why)
     writes = tuple(
