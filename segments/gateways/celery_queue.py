@@ -32,11 +32,13 @@ class CeleryQueue:
         named: Mapping[str, str] = _NONE,
         task_id: str | None = None,
         expires_s: float | None = None,
+        after_s: float | None = None,
     ) -> None:
         """Queue it, trying once. Unavailable when Redis does not answer."""
         try:
             current_app.send_task(
-                task, args=list(arguments), kwargs=dict(named), task_id=task_id, expires=expires_s, retry=False,
+                task, args=list(arguments), kwargs=dict(named), task_id=task_id, expires=expires_s, countdown=after_s,
+                retry=False,
                 headers={REQUEST_ID: current_request(), **traces.sent()},
             )  # fmt: skip
         except (KombuError, RedisError, OSError) as error:

@@ -17,6 +17,7 @@ from segments.store import paths
 from segments.store.base import Store
 from segments.store.memory import MemoryStore
 from segments.store.on_zookeeper.client import ZooKeeperStore
+from segments.store.update import RetryPolicy
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
 from tests.real_parts import ZooKeeperProcess, start_zookeeper
 from tests.services.realtime_world import TABLE, RealtimeWorld
@@ -98,6 +99,26 @@ def test_a_server_gets_its_segment_committed_whatever_happens_to_one_write(
             # Another web process is asked next.
             whole_protocol(world, MemoryStore(world.memory.tree), segment, tar)
         holds(world, segment)
+
+
+@pytest.mark.parametrize("is_pauseless", [False, True])
+def test_a_commit_that_never_wins_fails_and_leaves_nothing_for_another_to_clean_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_pauseless: bool
+) -> None:
+    """Pinot has written the segment's record by then, and takes back only that of the next one."""
+    monkeypatch.setattr(RetryPolicy, "pause_s", lambda *_: 0.0)
+    world, talk = world_of(tmp_path, is_pauseless=is_pauseless)
+    assert talk.consumed(1, 40, "rowLimit")[0] == "COMMIT"
+    race = {n: lambda: world.change_ideal(touched="x") for n in range(1, 200)}
+    overtaken = Spoken(world.over(FaultyStore(world.memory, Plan(before=race))), talk.segment)
+    if is_pauseless:
+        assert overtaken.start(1, 40) == "FAILED"
+    else:
+        assert talk.start(1, 40) == "COMMIT_CONTINUE"
+        assert overtaken.end(1, 40) == "FAILED"
+    assert world.fields(talk.segment)["segment.realtime.status"] == "IN_PROGRESS"
+    assert world.segments(0) == world.records == [talk.segment]
+    assert listed_segments(world.memory, TABLE) == []
 
 
 @pytest.mark.parametrize("is_pauseless", [False, True])

@@ -62,6 +62,19 @@ def test_a_comment_and_the_word_lastconsumed_are_sent_where_the_version_takes_th
     assert pinot.rest.params[-1]["consumeFrom"] == "lastConsumed"
 
 
+def test_the_batches_of_a_pause_reach_pinot_also_when_it_is_asked_again(pinot: PinotCluster, old: PinotCluster) -> None:
+    batch = BatchSettings(4, 7, 30)
+    consumption.pause_table(pinot.ctx, TABLE, batch=batch, actor=ANN)
+    pinot.inside.now += MINUTE
+    realtime_validation.keep_consumption(pinot.ctx)
+    wanted = {"batchSize": "4", "batchStatusCheckIntervalSec": "7", "batchStatusCheckTimeoutSec": "30"}
+    sent = [params for params in pinot.rest.params if "batchSize" in params]
+    assert [{key: params[key] for key in wanted} for params in sent] == [wanted, wanted]
+    with pytest.raises(StateConflict, match=r"Pinot 0\.11\.0"):
+        consumption.pause_table(old.ctx, TABLE, batch=batch, actor=ANN)
+    assert old.rest.changes == []
+
+
 def test_a_pause_that_was_ended_elsewhere_is_forgotten(pinot: PinotCluster) -> None:
     consumption.pause_table(pinot.ctx, TABLE, resume_at_ms=pinot.inside.now + MINUTE, actor=ANN)
     inside(pinot).commit()

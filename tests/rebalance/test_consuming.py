@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from segments.domain.realtime.realtime_assignment import in_order, servers_of_pa
 from segments.domain.rebalance.job import Status
 from segments.domain.rebalance.options import Options
 from segments.names import REALTIME, TableName
+from segments.store import paths
+from tests.dataplane.consuming.pauseless_world import create as create_pauseless
 from tests.dataplane.consuming_world import RT, ConsumingWorld, instance
 from tests.dataplane.world import poll
 from tests.services.embedded_engine import EMBEDDED
@@ -35,6 +38,14 @@ def world(tmp_path: Path) -> Iterator[ConsumingWorld]:
     made.send(50)
     made.start_server(NEW, drop_grace_s=0.5)
     made.exact(OLD)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Iterator[ConsumingWorld]:
+    """No server, no table."""
+    made = ConsumingWorld(tmp_path)
     yield made
     made.close()
 
@@ -100,4 +111,30 @@ def test_with_a_commit_first_what_was_consumed_moves_as_a_file_and_goes_on_where
     assert world.chain()[0] == segment
     assert dict(world.view(world.chain()[-1])) == {instance(NEW): "CONSUMING"}
     world.exact(NEW)
+    world.chain_is_whole()
+
+
+@pytest.mark.parametrize(
+    "options", [Options(include_consuming=True), Options(force_commit=True)], ids=["move", "commit"]
+)
+def test_a_pauseless_table_moves_to_the_servers_of_another_tenant(empty: ConsumingWorld, options: Options) -> None:
+    world = empty
+    for number in (1, 2):
+        world.start_server(number, drop_grace_s=0.5)
+    create_pauseless(world, servers=(1, 2), rows=40)
+    world.send(100)
+    poll(lambda: len(world.chain()) == 3, 20, "two commits")
+    for number in (1, 2):
+        path = paths.participant(instance(number))
+        node = world.store.get(path)
+        lists = {**node.record.lists, "TAG_LIST": ["other_REALTIME"]}
+        world.store.replace(path, replace(node.record, lists=lists), node.version)
+    for number in (3, 4):
+        world.start_server(number, drop_grace_s=0.5)
+    EMBEDDED.rebalance.start(world.ctx, TABLE, options, ANN)
+    finish(world)
+    there = {instance(3), instance(4)}
+    poll(lambda: all(world.view(s).keys() == there for s in world.chain()), 20, "all segments on the new servers")
+    for number in (3, 4):
+        world.exact(number)
     world.chain_is_whole()

@@ -186,4 +186,10 @@ class RunPeriodicTask(ApiView):
         raw, suffix = split_table_name(given)
         if kind or suffix:
             return tables.one_table(self.ctx, given, kind).typed
-        return tables.existing_tables(self.ctx, raw)[0].typed
+        found = tables.existing_tables(self.ctx, raw)
+        if len(found) > 1:
+            raise InvalidInput(
+                f"'{raw}' is {' and '.join(t.typed for t in found)}.",
+                remedy="Say which one with type=OFFLINE or REALTIME.",
+            )
+        return found[0].typed

@@ -32,7 +32,7 @@ class PauseConsumption(ApiView):
         """The flag is set when this returns; poll pauseStatus until nothing consumes. ``resumeAfter`` (``30m``) plans
         the end.
         """
-        _batch(request)
+        batch = _batch(request)
         period = text_param(request, "resumeAfter")
         length = parse_period(period)
         if period is not None and not length:
@@ -41,7 +41,12 @@ class PauseConsumption(ApiView):
         name = realtime_table(table)
         return Response(
             consumption.pause_table(
-                self.ctx, name, comment=text_param(request, "comment"), resume_at_ms=end, actor=self.actor
+                self.ctx,
+                name,
+                comment=text_param(request, "comment"),
+                resume_at_ms=end,
+                batch=batch,
+                actor=self.actor,
             )
         )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NoReturn
 
 from segments.clusters.pinot.calls import quoted, read_object, require, version
@@ -39,7 +39,7 @@ _SEND_AGAIN_MS: Final = 60_000
 @dataclass(frozen=True)
 class OurPause:
     """What we know of a table's pause beyond Pinot. Times in epoch milliseconds; ``asked_ms``: when the
-    pause was sent last.
+    pause was sent last; ``batch``: the parameters of its batches.
     """
 
     actor: str
@@ -47,6 +47,7 @@ class OurPause:
     at_ms: int
     resume_at_ms: int | None = None
     asked_ms: int = 0
+    batch: Mapping[str, str] = field(default_factory=dict)
 
 
 def _pauses(table: TableName) -> Documents[OurPause]:
@@ -66,10 +67,15 @@ def pause_table(ctx: Context, table: TableName, note: PauseNote, expected: Expec
     require(ctx, capabilities.PAUSE)
     _check_expected(ctx, table, expected)
     now, comment = ctx.clock(), note.comment or ""
-    with _kept(ctx, table, OurPause(note.actor, comment, now, note.resume_at_ms, now)):
+    batch = note.batch.to_params() if note.batch else {}
+    if batch:
+        require(ctx, capabilities.FORCE_COMMIT_BATCH)
+    with _kept(ctx, table, OurPause(note.actor, comment, now, note.resume_at_ms, now, batch)):
         send_change(
             ctx,
-            Request("POST", f"/tables/{quoted(table.raw)}/pauseConsumption", _comment(ctx, comment)),
+            Request(
+                "POST", f"/tables/{quoted(table.raw)}/pauseConsumption", {**(_comment(ctx, comment) or {}), **batch}
+            ),
             is_done=lambda: _is_paused(ctx, table),
             halfway=NO_SERVER_NOTIFIED,
         )
@@ -191,7 +197,7 @@ def _send_again(ctx: Context, table: TableName, ours: OurPause) -> None:
         "pauseConsumption",
         table.typed,
         ("POST", f"/tables/{quoted(table.raw)}/pauseConsumption"),
-        params=_comment(ctx, ours.comment),
+        params={**(_comment(ctx, ours.comment) or {}), **ours.batch},
         is_done=lambda: True,
         halfway=NO_SERVER_NOTIFIED,
         again=True,

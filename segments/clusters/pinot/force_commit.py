@@ -13,7 +13,7 @@ from segments.clusters.pinot.changes import Request, send_change
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.pinot import capabilities
 from segments.domain.pinot.capabilities import has
-from segments.domain.realtime.force_commit import MAX_BATCH, BatchSettings
+from segments.domain.realtime.force_commit import BatchSettings
 from segments.domain.realtime.pause import consuming_segments
 from segments.domain.segments.segment_metadata import COMPLETED_STATUSES, from_record
 from segments.errors import NotFound
@@ -50,7 +50,7 @@ def force_commit(ctx: Context, table: TableName, wanted: Wanted, batch: BatchSet
     require(ctx, capabilities.FORCE_COMMIT)
     if wanted.partitions is not None or wanted.segments is not None:
         require(ctx, capabilities.FORCE_COMMIT_SELECT)
-    if batch.size < MAX_BATCH:
+    if batch.to_params():
         require(ctx, capabilities.FORCE_COMMIT_BATCH)
     targets = segments_to_commit(_ideal(ctx, table), wanted)
     answer = send_change(
@@ -77,17 +77,11 @@ def job_status(ctx: Context, job_id: str) -> dict[str, Any]:
 
 
 def _params(wanted: Wanted, batch: BatchSettings) -> dict[str, Any]:
-    params: dict[str, Any] = {
+    return {
         "partitions": ",".join(map(str, sorted(wanted.partitions))) if wanted.partitions is not None else None,
         "segments": ",".join(sorted(wanted.segments)) if wanted.segments is not None else None,
+        **batch.to_params(),
     }
-    if batch.size < MAX_BATCH:
-        params |= {
-            "batchSize": batch.size,
-            "batchStatusCheckIntervalSec": batch.interval_s,
-            "batchStatusCheckTimeoutSec": batch.timeout_s,
-        }
-    return params
 
 
 def _ideal(ctx: Context, table: TableName) -> ZNRecord:

@@ -35,6 +35,16 @@ class BatchSettings:
                 "Invalid batch config: every batch value must be above 0.", remedy="Leave them out for one batch."
             )
 
+    def to_params(self) -> dict[str, str]:
+        """As parameters of Pinot's calls; none for everything at once."""
+        if self.size >= MAX_BATCH:
+            return {}
+        return {
+            "batchSize": str(self.size),
+            "batchStatusCheckIntervalSec": str(self.interval_s),
+            "batchStatusCheckTimeoutSec": str(self.timeout_s),
+        }
+
 
 @dataclass(frozen=True)
 class ForceCommitJob:

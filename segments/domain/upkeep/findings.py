@@ -15,6 +15,7 @@ from segments.domain.tables.table_config import TableConfig
 #: alerts' own sources (pushes, pauses, passes and workers); the mirror.
 OF_OTHERS = ("consumption-", "mirror-", "stream-", "push-", "pause-", "pass-", "worker-", "task-")
 NO_FILE = "no-file"
+NOT_SERVED = "not-served"
 #: An unfinished replacement older than this is worth a word.
 STALE_PUSH_MS = 3_600_000
 
@@ -68,7 +69,7 @@ def _segments(seen: Observation) -> list[Found]:
         serving = [i for i in wanted if i in seen.live and states.get(i) in SERVING]
         broken = sorted(i for i in wanted if states.get(i) == ERROR)
         if not serving and segment in visible:
-            found.append(Found("not-served", segment, "error", f"No server serves segment {segment}: queries fail."))
+            found.append(Found(NOT_SERVED, segment, "error", f"No server serves segment {segment}: queries fail."))
         elif broken:
             found.append(
                 Found(

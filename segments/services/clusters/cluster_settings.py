@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from segments.domain.formats.recorded_change import recorded_change
-from segments.domain.realtime.repair.recovery_mode import RECOVERY_MODE_KEY, check_mode
+from segments.domain.realtime.cluster_keys import check_cluster_settings
 from segments.domain.tables.kept_secrets import has_mask, keep_secrets
 from segments.domain.tables.secret_masks import mask
 from segments.errors import InvalidInput, NotFound
@@ -27,12 +27,12 @@ def read_settings(ctx: Context) -> dict[str, str]:
 def set_settings(ctx: Context, changes: Mapping[str, str], *, actor: Actor) -> None:
     """Set these keys; one that is masked stays as it is.
 
-    InvalidInput when a key is empty, a value is not text, a mask stands for nothing or a mode of
-    disaster recovery is none.
+    InvalidInput when a key is empty, a value is not text, a mask stands for nothing, or a known key would get a value
+    without a meaning.
     """
     if not changes or not all(isinstance(k, str) and k.strip() and isinstance(v, str) for k, v in changes.items()):
         raise InvalidInput("Cluster settings are an object of texts.", remedy='Send {"key": "value"}.')
-    check_mode(changes.get(RECOVERY_MODE_KEY), RECOVERY_MODE_KEY)
+    check_cluster_settings(changes)
     before = {k: v for k, v in read_settings(ctx).items() if k in changes}
     after: dict[str, str] = keep_secrets(dict(changes), before) if has_mask(dict(changes)) else dict(changes)
     with audit.recorded(ctx, actor, "setClusterConfigs", changes=after, **recorded_change(before, after)):

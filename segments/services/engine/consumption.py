@@ -32,12 +32,15 @@ class PauseChanged(StateConflict):
 class PauseNote:
     """What is noted with a pause or a resume: who asks and why, and the planned end of a table's pause in epoch
     milliseconds (None: until somebody resumes).
+
+    ``batch``: how many segments a Pinot has committed at a time. Embedded servers commit when they see the pause.
     """
 
     actor: str
     comment: str | None
     reason_code: str = ADMINISTRATIVE
     resume_at_ms: int | None = None
+    batch: BatchSettings | None = None
 
 
 @dataclass(frozen=True)

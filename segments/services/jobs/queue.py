@@ -44,9 +44,10 @@ class TaskQueue(Protocol):
         named: Mapping[str, str] = _NONE,
         task_id: str | None = None,
         expires_s: float | None = None,
+        after_s: float | None = None,
     ) -> None:
         """Queue a task by its full name, with positional and ``named`` arguments; a worker that would begin it after
-        ``expires_s`` seconds drops it. Unavailable when the queue cannot be reached.
+        ``expires_s`` seconds drops it, none begins it before ``after_s``. Unavailable when the queue cannot be reached.
         """
 
 
@@ -84,9 +85,11 @@ def enqueue_clean_up(ctx: Context, typed_table: str) -> bool:
     return enqueue_pass(ctx, "RetentionManager", typed_table)
 
 
-def enqueue_pass(ctx: Context, name: str, typed_table: str) -> bool:
-    """Have a worker run a pass over a table; False if the queue is down: the schedule runs it later."""
-    return _try(ctx.queue, RUN_PERIODIC, name, typed_table, named=_cluster(ctx))
+def enqueue_pass(ctx: Context, name: str, typed_table: str, *, after_s: float | None = None) -> bool:
+    """Have a worker run a pass over a table, in ``after_s`` seconds or at once; False if the queue is down: the
+    schedule runs it later.
+    """
+    return _try(ctx.queue, RUN_PERIODIC, name, typed_table, named=_cluster(ctx), after_s=after_s)
 
 
 def enqueue_rebalance(ctx: Context, typed_table: str) -> bool:
@@ -116,10 +119,15 @@ def _cluster(ctx: Context) -> Mapping[str, str]:
 
 
 def _try(
-    queue: TaskQueue, task: str, *arguments: str, named: Mapping[str, str] = _NONE, expires_s: float | None = None
+    queue: TaskQueue,
+    task: str,
+    *arguments: str,
+    named: Mapping[str, str] = _NONE,
+    expires_s: float | None = None,
+    after_s: float | None = None,
 ) -> bool:
     try:
-        queue.send(task, *arguments, named=named, expires_s=expires_s)
+        queue.send(task, *arguments, named=named, expires_s=expires_s, after_s=after_s)
     except Unavailable as error:
         shown = f"{task.removeprefix(PREFIX)}({', '.join((*arguments, *named.values()))})"
         log.warning("%s could not be handed to the workers now and is left to the schedule: %s", shown, error.message)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
+from segments.domain.realtime.force_commit import BatchSettings
 from segments.domain.realtime.pause import ADMINISTRATIVE
 from segments.domain.realtime.streams.stream_config import stream_maps
 from segments.errors import InvalidInput
@@ -30,18 +32,19 @@ def pause_table(
     comment: str | None = None,
     reason_code: str = ADMINISTRATIVE,
     resume_at_ms: int | None = None,
+    batch: BatchSettings | None = None,
     expected: Expected | None = None,
     actor: Actor,
 ) -> dict[str, Any]:
     """Pause the whole table; returns at once with what still consumes. Repeating it renews reason, time and planned
-    end.
+    end. ``batch``: see PauseNote.
 
     Raises NotFound, InvalidInput (disabled table, planned end in the past), PauseChanged when the pause is not
     ``expected`` any more, StateConflict where the cluster cannot.
     """
     if resume_at_ms is not None and resume_at_ms <= ctx.clock():
         raise InvalidInput("The planned end of the pause lies in the past.", remedy="Give a later time, or none.")
-    note = _note(actor, comment, reason_code, resume_at_ms)
+    note = replace(_note(actor, comment, reason_code, resume_at_ms), batch=batch)
     with _recorded(ctx, actor, "pauseConsumption", table, comment=note.comment) as detail:
         return _answer(ctx.engine.consumption.pause_table(ctx, table, note, expected), detail)
 

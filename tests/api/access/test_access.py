@@ -12,6 +12,7 @@ from django.test import Client
 from segments import wiring
 from segments.models import AuditEvent
 from segments.services.access import refusals, sign_in
+from segments.store import paths
 from tests.api.cluster import ApiCluster, basic, schema_of
 
 JSON = "application/json"
@@ -225,6 +226,20 @@ def test_periodic_tasks_are_handed_to_the_workers(cluster: ApiCluster, tasks: li
     assert tasks == [("segments.tasks.run_periodic", ["RetentionManager", "t_OFFLINE"])]
     assert cluster.http.get("/periodictask/run?taskname=NoSuchTask").status_code == 404
     assert cluster.http.post("/periodictask/run?taskname=RetentionManager").status_code == 200
+
+
+def test_a_name_that_two_tables_have_runs_a_task_over_neither(cluster: ApiCluster, tasks: list[Any]) -> None:
+    cluster.create()
+    node = cluster.memory.get(paths.table_config("t_OFFLINE"))
+    assert node is not None
+    cluster.memory.create(paths.table_config("t_REALTIME"), node.record)
+    run = "/periodictask/run?taskname=RealtimeSegmentValidationManager&tableName=t"
+    answer = cluster.http.get(run)
+    assert answer.status_code == 400
+    assert "t_OFFLINE and t_REALTIME" in answer.json()["error"]
+    assert tasks == []
+    assert cluster.http.get(f"{run}&type=REALTIME").status_code == 200
+    assert tasks == [("segments.tasks.run_periodic", ["RealtimeSegmentValidationManager", "t_REALTIME"])]
 
 
 def test_properties_of_one_run_are_checked(cluster: ApiCluster, tasks: list[Any]) -> None:

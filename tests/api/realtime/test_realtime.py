@@ -243,6 +243,28 @@ def test_cluster_settings_are_set_and_removed(api: Api) -> None:
     assert api.call("post", "/cluster/configs", []).status_code == 400
 
 
+@pytest.mark.parametrize(
+    ("key", "good", "bad"),
+    [
+        ("max.segment.completion.time.millis", "600000", ("not_a_number", "0", "-100", "")),
+        ("controller.segment.error.autoReset", "FALSE", ("no", "0")),
+        ("controller.realtime.segment.partialOfflineReplicaRepairEnabled", "true", ("yes",)),
+        ("controller.disk.utilization.threshold", "0.9", ("90%", "95", "0", "nan")),
+        ("pinotadmin.disk.utilization.resume.threshold", "1", ("-1",)),
+    ],
+)
+def test_a_cluster_setting_without_a_meaning_is_refused_and_the_value_before_stays(
+    api: Api, key: str, good: str, bad: tuple[str, ...]
+) -> None:
+    assert api.call("post", "/cluster/configs", {key: good}).status_code == 200
+    for text in bad:
+        answer = api.call("post", "/cluster/configs", {key: text})
+        assert answer.status_code == 400, text
+        assert key in answer.json()["error"]
+    assert api.call("get", "/cluster/configs").json()[key] == good
+    assert api.call("delete", f"/cluster/configs/{key}").status_code == 200
+
+
 REDIS = {"streamType": "redis", "stream.redis.url": "redis://localhost:2/0"}
 
 

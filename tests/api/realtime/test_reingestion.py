@@ -103,7 +103,9 @@ def test_each_header_is_needed_and_exactly_one_part(table: ApiCluster) -> None:
     assert fields(table)["segment.realtime.status"] == "COMMITTING"
 
 
-def test_a_reingested_segment_is_done_with_its_file_in_its_place_and_only_once(table: ApiCluster) -> None:
+def test_a_reingested_segment_is_done_with_its_file_in_its_place_and_only_once(
+    table: ApiCluster, tasks: list[Any]
+) -> None:
     tar = built(table)
     good = {**GOOD, "DOWNLOAD_URI": uploaded(table, tar)}
     answer = post(table, tar, good)
@@ -121,8 +123,11 @@ def test_a_reingested_segment_is_done_with_its_file_in_its_place_and_only_once(t
     for server in (8098, 8198):
         assert len(table.memory.children(paths.messages(f"Server_127.0.0.1_{server}"))) == 1
     assert AuditEvent.objects.get(action="segmentReingested").detail["rows"] == 3
+    checked = [("segments.tasks.run_periodic", ["SegmentStatusChecker", TYPED])]
+    assert tasks == checked, "the findings about it close"
     again = post(table, tar, good)
     assert again.status_code == 409
+    assert tasks == checked
     assert table.files == [SEGMENT]
 
 

@@ -158,6 +158,7 @@ def test_a_server_that_does_not_answer_is_named_and_the_rest_is_shown(
     assert "what they did is not shown" in text
     assert world.segments(0)[0] in text
     assert "Partition 0 stands still." in text
+    assert f"/console/findings/?table={TABLE.typed}" in text, "where it is fixed or snoozed"
     assert "Another partition." not in text
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,9 @@ from typing import Any
 import pytest
 
 from segments.clusters.embedded.realtime.committing import UNRECOVERABLE, repair_committing
+from segments.dataplane.server.consuming.commit.building import Builder
+from segments.dataplane.server.reingestion import rows_before
+from segments.dataplane.server.reingestion.job_run import JobRun
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.repair.recovery_mode import ALWAYS, RECOVERY_MODE_KEY
 from segments.domain.upkeep.run_properties import RunProperties
@@ -136,6 +140,35 @@ def test_rows_read_again_are_merged_with_the_rows_before_them_as_at_first(
     expected.wait(broker)
     expected.put(world, 25)
     expected.wait(broker)
+
+
+def test_of_two_that_are_read_again_at_once_the_later_waits_for_the_earlier_as_long_as_that_takes(
+    world: KeyedWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain = committed(world, DEDUP, *((f"k{n}", 1, n, False) for n in range(20)))
+    broker = world.start_broker()
+    every = sorted([f"k{n}", n] for n in range(20))
+    world.shows(broker, every)
+    for segment in chain[:2]:
+        lose(world, segment)
+    is_late, is_read, build = threading.Event(), JobRun._is_read, Builder.build
+
+    def asked(run: JobRun, segment: str) -> bool:
+        is_late.set()
+        return is_read(run, segment)
+
+    def slow(builder: Builder) -> Any:
+        is_late.wait(20)
+        return build(builder)
+
+    monkeypatch.setattr(rows_before, "_LONGEST_WAIT_S", 0.2)
+    monkeypatch.setattr(JobRun, "_is_read", asked)
+    monkeypatch.setattr(Builder, "build", slow)
+    started = jobs.reingest_all(world.ctx, TABLE, None, actor=ME)
+    assert ([job.segment for job in started.jobs], started.refused) == (chain[:2], {})
+    for segment in chain[:2]:
+        back(world, segment)
+    world.shows(broker, every)
 
 
 class Expected:

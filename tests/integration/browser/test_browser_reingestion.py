@@ -46,6 +46,22 @@ def visible(table: Table) -> list[int]:
     return [] if body["exceptions"] else [int(value) for value in body["resultTable"]["rows"][0]]
 
 
+def shows_what_to_do(page: Page, stream: Table, segment: str) -> None:
+    """The finding about the lost segment leads to a dry run of its reingestion."""
+    typed = f"{stream.name}_REALTIME"
+    asked = {"taskname": "SegmentStatusChecker", "tableName": stream.name, "type": "REALTIME"}
+    stream.client.call("GET", "/periodictask/run", params=asked)
+
+    def is_found() -> bool:
+        page.goto(f"/console/findings/?table={typed}")
+        return page.get_by_text(f"No server serves segment {segment}").count() == 1
+
+    poll(is_found, 30, "the finding")
+    page.get_by_role("link", name="Fix it…").first.click()
+    expect(page.get_by_text("Has a live server read the rows")).to_be_visible()
+    expect(page.get_by_text("segment.realtime.status DONE -> COMMITTING")).to_be_visible()
+
+
 def test_a_segment_that_is_gone_everywhere_is_reingested_from_the_console_and_from_the_admin(
     page: Page, installation: Installation, stream: Table
 ) -> None:
@@ -54,6 +70,8 @@ def test_a_segment_that_is_gone_everywhere_is_reingested_from_the_console_and_fr
     lose(installation, typed, first)
     answer = stream.client.call("POST", "/query/sql", json={"sql": SQL.format(stream.name)}).text
     assert first in answer, "a query says which segment it could not read"
+
+    shows_what_to_do(page, stream, first)
 
     page.goto(f"/console/tables/{typed}/consumption/")
     broken = page.locator("#broken-segments")

@@ -139,6 +139,21 @@ def test_a_file_that_is_a_committed_segments_address_stays_whatever_its_name(
     assert files(world) == [named]
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["{}.tmp.", ".tmp.550e8400-e29b-41d4-a716-446655440000", "{}.tmp.5/5", "{}", "foo.tmp.550e8400", "{}.tmp",
+     "t__0__1.tmp.550e8400-e29b-41d4-a716-446655440000"],
+)  # fmt: skip
+def test_what_is_no_upload_of_a_consuming_segment_is_not_taken_for_one_that_is_left(
+    world: RealtimeWorld, talk: Spoken, name: str
+) -> None:
+    file = f"t/{name.format('t__0__9__20231114T2213Z')}"
+    world.ctx.deep_store.write(file, b"tar")
+    world.now = int(time.time() * 1000) + 72 * HOUR
+    assert remove_left_uploads(world.ctx, TABLE) == 0
+    assert world.ctx.deep_store.read(file) == b"tar"
+
+
 def test_left_uploads_and_machines_go_after_a_while(world: RealtimeWorld, talk: Spoken) -> None:
     location = uploaded(world, talk)
     world.memory.create(paths.completion(TABLE.typed, "t__0__9__20231114T2213Z"), None)

@@ -14,9 +14,10 @@ from segments.clusters.embedded.realtime.completion.completion_actions import bu
 from segments.domain.realtime.completion import Kind
 from segments.domain.realtime.completion.machine import CAP_MS
 from segments.domain.realtime.llc_name import parse_llc_name
+from segments.domain.segments.ideal_state import external_view
 from segments.services.tables import tables
 from segments.store import paths
-from segments.store.update import update_transaction
+from segments.store.update import update_record, update_transaction
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld, config_of
 from tests.services.spoken import Spoken, built
 
@@ -127,6 +128,23 @@ def test_commits_that_are_left_to_the_repair_keep_nobody_waiting(tmp_path: Path)
         talk = newest(world)
     world.now += CAP_MS + 1
     talk.uploading(1, 40 * MOST_COMMITTING + 40)
+
+
+def test_segments_that_no_server_has_any_more_keep_nobody_waiting(tmp_path: Path) -> None:
+    world, talk = world_of(tmp_path)
+    started, path = [], paths.external_view(TABLE.typed)
+    for number in range(1, MOST_COMMITTING + 1):
+        talk.uploading(1, 40 * number)
+        started.append(talk.segment)
+        talk = newest(world)
+    end = 40 * MOST_COMMITTING + 40
+    for state, told in (("ERROR", "COMMIT"), ("ONLINE", "HOLD")):
+        view = external_view(world.ideal, {s: dict.fromkeys(world.ideal.maps[s], state) for s in started})
+        update_record(world.memory, path, lambda _, view=view: view)
+        assert talk.consumed(1, end, "rowLimit")[0] == told
+        if told == "COMMIT":
+            assert talk.start(1, end) == "COMMIT_CONTINUE"
+            talk, end = newest(world), end + 40
 
 
 def test_a_tuned_row_limit_is_learned_from_the_last_segment_that_is_committed(tmp_path: Path) -> None:

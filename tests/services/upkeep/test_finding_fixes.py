@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from segments.clusters.embedded.realtime import committing
+from segments.domain.realtime.reingestion.job import Job, State
 from segments.domain.segments.ideal_state import CONSUMING, ONLINE
 from segments.errors import NotFound, StateConflict
 from segments.models import AuditEvent, Finding
@@ -16,7 +17,8 @@ from segments.services.realtime.realtime_validation import keep_copies, repair_c
 from segments.services.upkeep.finding_fixes import find_finding, fix, plan_fix
 from segments.services.upkeep.validation import run as run_status_checker
 from segments.store import paths
-from tests.services.embedded_engine import EMBEDDED
+from segments.store.records.reingestions import JOBS
+from tests.services.embedded_engine import EMBEDDED, asking
 from tests.services.realtime.test_committing_repair import is_whole, started
 from tests.services.realtime.test_realtime_upkeep import on_servers_only, staged
 from tests.services.realtime.test_realtime_validation import codes, view
@@ -162,6 +164,75 @@ def test_replicas_in_error_begin_again_and_the_last_copy_does_not(tmp_path: Path
     assert [m.partition for m in world.messages("Server_s_8099")] == [segment]
     view(world, **{"8098": "ERROR", "8099": "ERROR"})
     assert "No other copy" in plan_fix(world.ctx, TABLE, found).why_not
+
+
+def gone_everywhere(world: RealtimeWorld) -> str:
+    """A committed segment of ten messages: its file is lost, and every replica is in ERROR."""
+    [segment] = world.consuming
+    world.streams.topics["a"] = {0: [0, 25]}
+    world.commit("10").set_record(segment, segment_download_url=f"store:///segments/t/{segment}", segment_crc="5")
+    view(world, **{"8098": "ERROR", "8099": "ERROR"})
+    run_status_checker(world.ctx, TABLE)
+    return segment
+
+
+@pytest.mark.parametrize("code", ["not-served", "no-file"])
+def test_a_segment_of_which_every_copy_is_gone_is_read_from_the_stream_again(tmp_path: Path, code: str) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    segment = gone_everywhere(world)
+    path, begun = paths.reingestion(TABLE.typed, segment), []
+
+    def ask(_url: str, _method: str, asked: str, *_: object) -> None:
+        begun.append(asked.partition("?")[0])
+        job = Job("j1", TABLE.typed, segment, "Server_s_8098", world.now, "0", "10", "0", State.READING)
+        JOBS.write(world.memory, path, job)
+
+    world.ctx = asking(world.ctx, ask)
+    found = finding(code, segment)
+    record = paths.segment(TABLE.typed, segment)
+    opens, creates, ends = plan_fix(world.ctx, TABLE, found).writes
+    assert opens.startswith(f"Changes {record}: segment.realtime.status DONE -> COMMITTING")
+    assert creates == f"Creates {path}: offsets 0 to 10, 10 messages."
+    assert ends.startswith(f"Afterwards changes {record}: segment.realtime.status COMMITTING -> DONE")
+    assert not begun
+    assert world.fields(segment)["segment.realtime.status"] == "DONE"
+    fix(world.ctx, TABLE, found, actor=ANN)
+    assert begun == [f"/reingestSegment/{segment}"]
+    assert world.fields(segment)["segment.realtime.status"] == "COMMITTING"
+
+
+def test_what_the_stream_still_has_is_read_again_and_no_last_copy_is_reset(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    [segment] = world.consuming
+    world.streams.topics["a"] = {0: [0, 25]}
+    world.commit("10").set_record(segment, segment_download_url="", segment_crc="5")
+    view(world, **{"8098": "ERROR", "8099": "ERROR"})
+    run(world.ctx, TABLE)
+    found = finding("consumption-last-copy", segment)
+    assert [w.split(" ")[0] for w in plan_fix(world.ctx, TABLE, found).writes] == ["Changes", "Creates", "Afterwards"]
+    world.streams.topics["a"] = {0: [4, 25]}
+    assert "No other copy" in plan_fix(world.ctx, TABLE, found).why_not
+
+
+@pytest.mark.parametrize("code", ["not-served", "no-file"])
+def test_where_the_stream_has_lost_rows_of_it_a_person_decides_on_its_own_page(tmp_path: Path, code: str) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    segment = gone_everywhere(world)
+    world.streams.topics["a"] = {0: [4, 25]}
+    why = plan_fix(world.ctx, TABLE, finding(code, segment)).why_not
+    assert why.startswith("The stream has lost its rows from 0 to 4")
+
+
+def test_while_its_file_is_there_what_nobody_serves_is_loaded_again(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    segment = gone_everywhere(world)
+    world.ctx.deep_store.write(f"t/{segment}", b"tar")
+    found = finding("not-served", segment)
+    writes = plan_fix(world.ctx, TABLE, found).writes
+    assert ["ERROR -> OFFLINE" in write for write in writes] == [True, True]
+    view(world, **{"8098": "OFFLINE", "8099": "OFFLINE"})
+    world.memory.delete(paths.live_instance("Server_s_8099"))
+    assert plan_fix(world.ctx, TABLE, found).why_not == "Start Server_s_8099."
 
 
 def test_a_finding_is_found_by_its_own_table_only(tmp_path: Path) -> None:

@@ -13,29 +13,32 @@ from segments.clusters.embedded.segments import deep_store_upload
 from segments.clusters.embedded.validation import missing_files
 from segments.domain.formats.plural import counted
 from segments.domain.realtime.repair.committing import Need
-from segments.domain.upkeep.findings import NO_FILE
+from segments.domain.segments.segment_metadata import DONE
+from segments.domain.upkeep.findings import NO_FILE, NOT_SERVED
 from segments.errors import StateConflict
 from segments.names import REALTIME, TableName
 from segments.services.core.context import SYSTEM, Context
 from segments.services.engine.fixes import Fix, no_fix
 from segments.services.realtime.consuming_segments import ensure_consuming, planned_repair
 from segments.services.realtime.reingestion import jobs
-from segments.services.realtime.reingestion.broken_segments import preview
+from segments.services.realtime.reingestion.broken_segments import broken_segments, has_file, preview
 from segments.services.segments import segment_reset
 from segments.services.segments.segments import read_records
 from segments.store import paths
 from segments.store.records.instances import live_instances
 
+#: Of tables of any type; all others are about consumption.
+_OF_ANY_TABLE: Final = frozenset({"replica-error", NOT_SERVED})
 _LAST_COPY: Final = (
     "No other copy of its rows is known, and a reset would give up what the server still has. Start a server that has "
-    "it; when there is none, reset the segment on its own page."
+    "it; when there is none, reset the segment on its own page, or reingest it there."
 )
 
 
 def plan_fix(ctx: Context, table: TableName, code: str, subject: str) -> Fix:
     """The remedy for a finding of the table, worked out from what is now."""
     plan = _PLANS.get(code)
-    if plan is None or (code != "replica-error" and table.type != REALTIME):
+    if plan is None or (code not in _OF_ANY_TABLE and table.type != REALTIME):
         return no_fix("This finding needs a person: its text says what to do.")
     return plan(ctx, table, subject)
 
@@ -56,6 +59,8 @@ def _resets(ctx: Context, table: TableName, segment: str) -> Fix:
     does = f"Has the replicas of {segment} in ERROR begin again; healthy ones go on."
     plan = plan_resets(ctx, table, [segment])
     if not plan.replicas:
+        if plan.kept and _is_gone(ctx, table, segment) and not (again := _reingest(ctx, table, segment)).why_not:
+            return again
         why = _LAST_COPY if plan.kept else "No live replica of it is in ERROR any more."
         return Fix(does, why_not=why)
     writes = tuple(
@@ -77,6 +82,8 @@ def _copy(ctx: Context, table: TableName, segment: str) -> Fix:
     does = f"Has a server that serves {segment} upload its copy to the deep store."
     record = read_records(ctx, table, [segment]).get(segment)
     servers = deep_store_upload.replicas(ctx, table, segment)
+    if not servers and _is_gone(ctx, table, segment):
+        return _reingest(ctx, table, segment)
     if record is None or not servers or not ctx.deep_store.exists:
         why = "No live server serves it." if ctx.deep_store.exists else "This installation has no deep store."
         return Fix(does, why_not=why if record else "The segment has no record any more.")
@@ -123,11 +130,30 @@ def _require_done(why_not: str) -> None:
         raise StateConflict(f"It was not done: {why_not}", remedy="Check the servers and the deep store, then again.")
 
 
+def _serve(ctx: Context, table: TableName, segment: str) -> Fix:
+    """Where every copy is gone, a reset helps nobody: only the stream may have the rows."""
+    if _is_gone(ctx, table, segment):
+        return _reingest(ctx, table, segment)
+    plan, down = _resets(ctx, table, segment), _down(ctx, table, segment)
+    return no_fix(f"Start {' or '.join(down)}.") if plan.why_not and down else plan
+
+
+def _is_gone(ctx: Context, table: TableName, segment: str) -> bool:
+    """Is every replica of a segment that was consumed in ERROR, and its file not in the deep store either?"""
+    found = broken_segments(ctx, table) if table.type == REALTIME else []
+    return any(each.name == segment and not has_file(ctx, table, each.metadata) for each in found)
+
+
 def _unhosted(ctx: Context, table: TableName, segment: str) -> Fix:
+    down = _down(ctx, table, segment)
+    return no_fix(f"Start {' or '.join(down)}." if down else "A server that should consume it is alive again.")
+
+
+def _down(ctx: Context, table: TableName, segment: str) -> list[str]:
+    """Servers of the segment's replicas that are not alive."""
     node = ctx.store.get(paths.ideal_state(table.typed))
     row = node.record.maps.get(segment, {}) if node and node.record else {}
-    down = sorted(set(row) - set(live_instances(ctx.store)))
-    return no_fix(f"Start {' or '.join(down)}." if down else "A server that should consume it is alive again.")
+    return sorted(set(row) - set(live_instances(ctx.store)))
 
 
 def _reingest(ctx: Context, table: TableName, segment: str) -> Fix:
@@ -141,10 +167,13 @@ def _reingest(ctx: Context, table: TableName, segment: str) -> Fix:
         why = seen.problem or (f"{lost} on its own page, where the loss is accepted." if lost else "")
         return Fix(does, why_not=why or "It is being read again already.")
     count = "" if seen.messages is None else f", {counted(seen.messages, 'message')}"
+    record = paths.segment(table.typed, segment)
+    opens = f"Changes {record}: segment.realtime.status DONE -> COMMITTING, without what it says of the file."
     writes = (
+        *([opens] if seen.status == DONE else []),
         f"Creates {paths.reingestion(table.typed, segment)}: offsets {seen.start} to {seen.end}{count}.",
-        f"Afterwards changes {paths.segment(table.typed, segment)}: segment.realtime.status COMMITTING -> DONE, with "
-        "rows, times, CRC and address; its replicas are then reset.",
+        f"Afterwards changes {record}: segment.realtime.status COMMITTING -> DONE, with rows, times, CRC and address; "
+        "its replicas are then reset.",
         *seen.notes,
     )
 
@@ -168,6 +197,7 @@ _PLANS: Final[Mapping[str, Callable[[Context, TableName, str], Fix]]] = {
     committing.UNRECOVERABLE: _reingest,
     "replica-error": _resets,
     NO_FILE: _copy,
+    NOT_SERVED: _serve,
 }
 #: Findings about which something can be done from here.
 FIXABLE: Final = frozenset(_PLANS)

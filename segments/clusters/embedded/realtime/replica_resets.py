@@ -76,9 +76,10 @@ def plan_resets(ctx: Context, table: TableName, segments: Sequence[str] | None =
 
 def reset_bad_replicas(ctx: Context, table: TableName) -> tuple[list[str], list[Found]]:
     """Reset the replicas in ERROR, and only those, on servers that are alive (rule `repair-only-what-is-broken`); what
-    was done, and what was left alone.
+    was done, and what was left alone. As in Pinot, the cluster's switch does not count for pauseless tables.
     """
-    if read_settings(ctx).get(AUTO_RESET_KEY, "true").lower() == "false":
+    is_off = read_settings(ctx).get(AUTO_RESET_KEY, "true").lower() == "false"
+    if is_off and not read_table_config(ctx, table).is_pauseless:
         return [], []
     plan = plan_resets(ctx, table)
     now, chosen = plan.replicas[:_PER_RUN], defaultdict(list)
@@ -136,7 +137,7 @@ def _finding(segment: Segment) -> Found:
     asked = asked or (" The stream does not answer." if asks_stream(segment) else "")
     text = (
         f"Segment {name} is in ERROR on {', '.join(segment.in_error)}, and no other copy of its rows is known.{asked} "
-        "It is not reset, because a reset gives up what the server still has: start a server that has it, or reset the "
-        "segment by hand."
+        "It is not reset, because a reset gives up what the server still has: start a server that has it, reingest the "
+        "segment, or reset it by hand."
     )
     return Found(LAST_COPY, name, "error", text)

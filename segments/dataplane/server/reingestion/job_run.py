@@ -29,6 +29,8 @@ from segments.metrics import servers
 from segments.segmentfile import write_tar
 from segments.store import paths
 from segments.store.base import Store
+from segments.store.records.instances import live_instances
+from segments.store.records.reingestions import read_job
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +104,7 @@ class JobRun:
         self._record.moved(state=State.READING, at=source.start.text, rows=0, lost=())
         reader = PartitionReader(source, source.start, self._parts.streams)
         try:
-            follow_rows_before(reader, self._slots, self._stopping)
+            follow_rows_before(reader, self._slots, self._stopping, self._is_read)
             self._read(reader, end)
         finally:
             reader.rest()
@@ -112,6 +114,13 @@ class JobRun:
         finally:
             builder.close()
         return True
+
+    def _is_read(self, segment: str) -> bool:
+        """Is a live server at work on that segment of this table? One whose job is queued may wait for this one."""
+        job = read_job(self._parts.store, self.job.table, segment)
+        if job is None or not job.is_active or job.state is State.QUEUED:
+            return False
+        return job.instance in live_instances(self._parts.store)
 
     def _read(self, reader: PartitionReader, end: Offset) -> None:
         """Read up to ``end`` and not a row further; where the loss of rows is accepted, go on behind each gap."""

@@ -160,13 +160,14 @@ def check_broken(ctx: Context, table: TableName, found: Broken) -> None:
             f"No replica of segment '{found.name}' is in ERROR: its servers may still load it.",
             remedy="Wait until they have given up.",
         )
-    if status == DONE and _has_file(ctx, table, found.metadata):
+    if status == DONE and has_file(ctx, table, found.metadata):
         raise StateConflict(
             f"The file of segment '{found.name}' is in the deep store.", remedy="Reset its replicas, which load it."
         )
 
 
-def _has_file(ctx: Context, table: TableName, metadata: SegmentMetadata) -> bool:
+def has_file(ctx: Context, table: TableName, metadata: SegmentMetadata) -> bool:
+    """Is the file that the segment's record names in the deep store?"""
     return bool(metadata.download_url) and metadata.name not in ctx.engine.consumption.missing_files(
         ctx, table, [metadata.name]
     )

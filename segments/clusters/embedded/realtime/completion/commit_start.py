@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Final
 
 from segments.clusters.embedded.realtime.completion.committing_list import listed_segments, listing_writes
@@ -14,6 +15,7 @@ from segments.domain.realtime.completion import Machine
 from segments.domain.realtime.completion.machine import CAP_MS
 from segments.domain.realtime.flush_threshold import Committed
 from segments.domain.realtime.llc_name import LLCName, is_llc_name, parse_llc_name
+from segments.domain.realtime.reingestion.rules import is_lost
 from segments.domain.segments import segment_metadata
 from segments.domain.segments.ideal_state import CONSUMING
 from segments.domain.segments.segment_metadata import COMMITTING, DONE
@@ -58,13 +60,24 @@ def start_writes(
 def is_crowded(ctx: Context, seen: Observed) -> bool:
     """Are so many segments of the partition being committed that the next one has to wait?
 
-    One that has been at it for longer than any commit may take is left to the repair, and keeps nobody waiting.
+    One that has been at it for longer than any commit may take, or whose replicas are all in ERROR, is left to the
+    repair: no server has its rows in memory, and it keeps nobody waiting.
     """
     since_ms = ctx.clock() - CAP_MS
     own = [n for n in listed_segments(ctx.store, seen.table) if _is_before(seen.name, n)]
     nodes = ctx.store.get_many([paths.segment(seen.table.typed, name) for name in own])
-    young = [n for n in nodes if n is not None and n.modified_ms > since_ms and _status(n) == COMMITTING]
-    return len(young) >= MOST_COMMITTING
+    young = [
+        name
+        for name, node in zip(own, nodes, strict=True)
+        if node is not None and node.modified_ms > since_ms and _status(node) == COMMITTING
+    ]
+    return len(young) >= MOST_COMMITTING and len(_not_lost(ctx, seen, young)) >= MOST_COMMITTING
+
+
+def _not_lost(ctx: Context, seen: Observed, names: Sequence[str]) -> list[str]:
+    ideal, view = ctx.store.get_many([paths.ideal_state(seen.table.typed), paths.external_view(seen.table.typed)])
+    rows, states = (node.record.maps if node and node.record else {} for node in (ideal, view))
+    return [name for name in names if not is_lost(rows.get(name, {}), states.get(name, {}))]
 
 
 def read_ideal(ctx: Context, seen: Observed) -> tuple[Versioned, ZNRecord]:
