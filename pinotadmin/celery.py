@@ -29,7 +29,7 @@ from segments import traces
 from segments.domain.jobs.workers.pools import Pool
 from segments.domain.jobs.workers.state import BEAT_EVERY_S
 from segments.gateways import worker_status
-from segments.gateways.celery_queue import REQUEST_ID
+from segments.gateways.celery_queue import REQUEST_ID, header_of
 from segments.gateways.worker_status import WorkerStatus
 from segments.processes.heartbeat_file import keep_heartbeat
 from segments.processes.roles.parent import end_with_parent
@@ -46,7 +46,7 @@ class LimitedTask(Task):  # type: ignore[type-arg]  # generic in the stubs only
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """In the trace of what the task was queued for, if that is traced."""
-        parent = (self.request.headers or {}).get(traces.HEADER) or self.request.get(traces.HEADER)
+        parent = header_of(self.request, traces.HEADER)
         with traces.received(f"task {self.name}", parent, may_begin=False):
             return super().__call__(*args, **kwargs)
 
@@ -113,7 +113,7 @@ def _task_is_queued(headers: dict[str, Any], **_: Any) -> None:
 
 @task_prerun.connect
 def _task_begins(task_id: str, task: Any, args: Any, kwargs: Any, **_: Any) -> None:
-    begin_for((task.request.headers or {}).get(REQUEST_ID) or task.request.get(REQUEST_ID))
+    begin_for(header_of(task.request, REQUEST_ID))
     if pool := _pool_of(task):
         _board().started(pool.name, task_id, task.name, _about(args, kwargs), _now_ms())
 
