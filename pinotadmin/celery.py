@@ -5,11 +5,12 @@ others what workers do.
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from celery import Celery, Task
 from celery.signals import (
@@ -29,12 +30,15 @@ from segments import traces
 from segments.domain.jobs.workers.pools import Pool
 from segments.domain.jobs.workers.state import BEAT_EVERY_S
 from segments.gateways import worker_status
-from segments.gateways.celery_queue import REQUEST_ID
+from segments.gateways.celery_queue import REQUEST_ID, header_of
 from segments.gateways.worker_status import WorkerStatus
 from segments.processes.heartbeat_file import keep_heartbeat
 from segments.processes.roles.parent import end_with_parent
 from segments.request_ids import begin_for
 from segments.secret_texts import mask_text
+
+if TYPE_CHECKING:
+    from segments.services.core.database_outage import Outage
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pinotadmin.settings")
 
@@ -45,8 +49,11 @@ class LimitedTask(Task):  # type: ignore[type-arg]  # generic in the stubs only
     Request = "pinotadmin.limited_request:LimitedRequest"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """In the trace of what the task was queued for, if that is traced."""
-        parent = (self.request.headers or {}).get(traces.HEADER) or self.request.get(traces.HEADER)
+        """In the trace of what the task was queued for, if that is traced. It fails at once while the database does not
+        answer.
+        """
+        _outage().before_use()
+        parent = header_of(self.request, traces.HEADER)
         with traces.received(f"task {self.name}", parent, may_begin=False):
             return super().__call__(*args, **kwargs)
 
@@ -96,7 +103,32 @@ def _worker_is_ready(sender: Any, **_: Any) -> None:
     name = str(sender.hostname).partition("@")[0]
     _board().begin(name, _now_ms())
     threading.Thread(target=_beat, args=(name,), name="worker-beat", daemon=True).start()
+    threading.Thread(target=_outage().watch, args=(BEAT_EVERY_S,), name="database", daemon=True).start()
     mark_ready(name)
+
+
+@worker_init.connect
+def _share_outage(**_: Any) -> None:
+    """Before there are processes of a pool: all write one line together."""
+    _outage().share()
+
+
+@worker_process_init.connect
+@worker_ready.connect
+@beat_init.connect
+def _one_line_per_outage(**_: Any) -> None:
+    """Once the log is set up."""
+    from segments.services.core.database_outage import once  # see _outage
+
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(once)
+
+
+def _outage() -> Outage:
+    # Every command loads this module, and few of them a database.
+    from segments.services.core.database_outage import database_outage
+
+    return database_outage
 
 
 def _beat(name: str) -> None:
@@ -113,7 +145,7 @@ def _task_is_queued(headers: dict[str, Any], **_: Any) -> None:
 
 @task_prerun.connect
 def _task_begins(task_id: str, task: Any, args: Any, kwargs: Any, **_: Any) -> None:
-    begin_for((task.request.headers or {}).get(REQUEST_ID) or task.request.get(REQUEST_ID))
+    begin_for(header_of(task.request, REQUEST_ID))
     if pool := _pool_of(task):
         _board().started(pool.name, task_id, task.name, _about(args, kwargs), _now_ms())
 

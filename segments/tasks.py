@@ -28,10 +28,12 @@ from segments import wiring
 from segments.domain.jobs.workers.pools import ON_DEMAND, PINOT_SLOTS, TaskRule
 from segments.domain.upkeep.run_properties import parse_run_properties
 from segments.errors import Conflict, NotFound, StateConflict, Unavailable
+from segments.gateways.celery_queue import hint_of
 from segments.models import Cluster, Push
 from segments.names import OFFLINE, TableName, split_table_name
 from segments.services.core.context import Actor, Context
 from segments.services.jobs.queue import (
+    ATTEMPTS,
     FIRE_SCHEDULE,
     FOLLOW_END,
     ON_CLUSTER,
@@ -175,15 +177,16 @@ def fire_schedule(cluster: str, table: str, due_ms: int) -> str:
 # -- pushes
 
 
-@shared_task(name=RUN_PUSH, **_limits(ON_DEMAND["run_push"]))
-def run_push(push_id: str, attempts: str | None = None) -> str:
-    """Carry a push out, or what is left of it, unless there were other ``attempts`` since it was queued. An attempt
-    that takes longer than the limit is left behind, and others go on.
+@shared_task(name=RUN_PUSH, bind=True, **_limits(ON_DEMAND["run_push"]))
+def run_push(self: Any, push_id: str) -> str:
+    """Carry a push out, or what is left of it, unless there were other attempts since it was queued. An attempt that
+    takes longer than the limit is left behind, and others go on.
     """
     from segments.services.push import push_run  # the worker's other processes need none of what building needs
 
     owner, limit_s = _owner(), ON_DEMAND["run_push"].limit_s
-    ctx, made = _context_of(push_id), None if attempts is None else int(attempts)
+    ctx, attempts = _context_of(push_id), hint_of(self.request, ATTEMPTS)
+    made = None if attempts is None else int(attempts)
     try:
         sentence = within(
             limit_s,

@@ -1,4 +1,6 @@
-"""``pinotadmin config show|check``: every value with its source, and what is wrong with them."""
+"""``pinotadmin config show|check|spark``: every value with its source, and what is wrong with them; the same for what
+Spark is started with.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ import json
 import sys
 from collections.abc import Sequence
 
+from pinotadmin.configuration import spark
 from pinotadmin.configuration.given import Given, Setting, given
 from pinotadmin.configuration.review import Finding, findings
 from segments.secret_texts import MASK, mask_text
@@ -17,7 +20,9 @@ def run(arguments: Sequence[str]) -> int:
     """Show or check; the exit status is 1 where something is wrong."""
     asked = _parser().parse_args(arguments)
     given.stops_at_problems = False
-    importlib.import_module("pinotadmin.settings")
+    settings = importlib.import_module("pinotadmin.settings")
+    if asked.command == "spark":
+        return spark.show(settings.SPARK_MASTER, settings.DATA_DIR, as_json=asked.json)
     found = findings(given, connect=getattr(asked, "connect", False))
     if asked.json:
         sys.stdout.write(json.dumps(_document(given, found), indent=2) + "\n")
@@ -30,14 +35,17 @@ def run(arguments: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="pinotadmin config", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="show|check")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="show|check|spark")
     show = commands.add_parser("show", help="every value, where it comes from and what it is for")
     show.add_argument("--set", action="store_true", help="only what the environment or the file sets")
     check = commands.add_parser("check", help="what is wrong; exit status 1 if anything is")
     check.add_argument(
         "--connect", action="store_true", help="try those of ZooKeeper, Redis, database and deep store that are set"
     )
-    for command in (show, check):
+    about_spark = commands.add_parser(
+        "spark", help="what a push starts Spark with; exit status 1 if it is wrong"
+    )
+    for command in (show, check, about_spark):
         command.add_argument("--json", action="store_true", help="print JSON")
     return parser
 

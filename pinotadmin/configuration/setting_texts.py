@@ -8,6 +8,8 @@ from collections.abc import Callable
 from urllib.parse import unquote, urlsplit
 from zoneinfo import ZoneInfo
 
+from segments.domain.formats.spark_master import is_master
+
 
 class WrongText(ValueError):
     """The text is not what the setting has to be; the message says what that is and follows ``NAME must be``."""
@@ -50,6 +52,16 @@ def as_networks(text: str) -> list[str]:
         except ValueError as error:
             raise WrongText(f"addresses or networks such as 192.0.2.7,10.0.0.0/24, not {one[:60]!r}") from error
     return named
+
+
+def as_spark_master(text: str) -> str:
+    """``local[*]``, ``spark://HOST:PORT``, ``yarn`` or ``k8s://https://HOST:PORT``."""
+    if not is_master(text):
+        raise WrongText(
+            "local[*], spark://HOST:PORT (several with commas between), yarn or k8s://https://HOST:PORT, "
+            f"not {text[:60]!r}"
+        )
+    return text
 
 
 def as_path_prefix(text: str) -> str:

@@ -14,6 +14,7 @@ from pinotadmin.configuration.setting_texts import (
     as_number,
     as_path_prefix,
     as_seconds,
+    as_spark_master,
     as_time_zone,
     number_from,
     one_of,
@@ -89,7 +90,9 @@ DATABASE = given.value(
     "DATABASE_URL", f"sqlite:///{DATA_DIR}/db.sqlite3", "sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME",
     database, secret=True,
 )  # fmt: skip
-SPARK_MASTER = given.text("SPARK_MASTER", "local[*]", "where segments are built: local[*], spark://…, yarn, k8s://…")
+SPARK_MASTER = given.value(
+    "SPARK_MASTER", "local[*]", "where segments are built: local[*], spark://…, yarn, k8s://…", as_spark_master
+)
 given.text("PINOTADMIN_SPARK_DRIVER_HOST", "", "where Spark's executors reach the workers of pushes")
 given.text("PINOTADMIN_SPARK_DRIVER_BIND_ADDRESS", "", "address that the driver in a worker listens at")
 given.text("PINOTADMIN_SPARK_PYTHON", "", "Python on the executors' machines")

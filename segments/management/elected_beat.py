@@ -6,10 +6,12 @@ import logging
 import time
 from typing import Any, Final
 
+from django.db import Error as DatabaseError
 from django_celery_beat.schedulers import DatabaseScheduler
 
 from segments import wiring
 from segments.errors import PinotAdminError
+from segments.services.core.database_outage import database_outage
 from segments.store.records.elected import elected_here
 
 log = logging.getLogger(__name__)
@@ -36,7 +38,22 @@ class ElectedScheduler(DatabaseScheduler):  # type: ignore[misc]  # ships no typ
         if is_elected and time.monotonic() - self._noted_s >= _NOTE_S:
             self._noted_s = time.monotonic()
             wiring.worker_board().ticked(wiring.clock_ms())
-        return min(float(super().tick(*args, **kwargs)), _AGAIN_S) if is_elected else _AGAIN_S
+        return self._fire(*args, **kwargs) if is_elected else _AGAIN_S
+
+    def _fire(self, *args: Any, **kwargs: Any) -> float:
+        """What was read last goes on while the database does not answer."""
+        try:
+            database_outage.before_use()
+        except DatabaseError:
+            if self._initial_read:
+                return _AGAIN_S
+        try:
+            return min(float(super().tick(*args, **kwargs)), _AGAIN_S)
+        except DatabaseError as error:
+            self._initial_read = True
+            if not database_outage.explains(error):
+                raise
+            return _AGAIN_S
 
     def _ask(self) -> bool:
         try:

@@ -22,7 +22,6 @@ from segments.metrics import installation as metrics
 from segments.mirror import database
 from segments.mirror.config_history import ConfigHistory
 from segments.mirror.odd_texts import OddTexts
-from segments.mirror.outage import database_outage
 from segments.mirror.pending import Dirty, Pending, Work, pieces_of
 from segments.mirror.progress import FirstReading
 from segments.mirror.rows import Changes, TableState, recompute
@@ -31,6 +30,7 @@ from segments.mirror.snapshots import TableHistory
 from segments.models import Cluster
 from segments.names import REALTIME, split_table_name
 from segments.services.core.database_faults import UNREACHABLE
+from segments.services.core.database_outage import database_outage
 from segments.services.tables.stored_documents import read_config, read_schema
 from segments.store import paths
 from segments.store.base import Store, Watch

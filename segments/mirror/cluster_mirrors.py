@@ -12,11 +12,11 @@ from typing import Final, Protocol
 from django.db import Error as DatabaseError
 from django.db import connections
 
-from segments.mirror.outage import database_outage
 from segments.mirror.pinot import PinotMirror
 from segments.models import Cluster
 from segments.services.clusters.cluster_spec import CONFIGURED
 from segments.services.core.database_faults import UNREACHABLE
+from segments.services.core.database_outage import database_outage
 
 log = logging.getLogger(__name__)
 

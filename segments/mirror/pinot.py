@@ -23,12 +23,12 @@ from segments.gateways.pinot import PinotController, PinotRefused
 from segments.gateways.pinot.refusals import REFUSED, UNEXPECTED, UP, WRONG_CLUSTER
 from segments.mirror.cluster_follower import ClusterFollower
 from segments.mirror.ingestion.record_source import sessions_followed
-from segments.mirror.outage import database_outage
 from segments.models import Cluster
 from segments.services.clusters import clusters
 from segments.services.clusters.cluster_state import note_mirror, note_state
 from segments.services.core.context import Context
 from segments.services.core.database_faults import UNREACHABLE
+from segments.services.core.database_outage import database_outage
 from segments.store import paths
 
 log = logging.getLogger(__name__)

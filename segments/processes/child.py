@@ -67,6 +67,8 @@ class ChildSpec:
     #: Seconds within which it must become ready, or it is killed and restarted.
     start_limit: float = 120.0
     timing: Timing = field(default_factory=Timing)
+    #: Called each time that its process has ended; takes no time.
+    on_end: Callable[[], object] | None = None
 
 
 class Child:
@@ -155,6 +157,8 @@ class Child:
             watching.cancel()
             life.clean()
             self._life = None
+            if self.spec.on_end is not None:
+                self.spec.on_end()
             self._idle.set()
         return time.monotonic() - life.born, status
 

@@ -24,6 +24,7 @@ from segments.processes.machine.valkey import redis_command
 from segments.processes.machine.zookeeper import HEAP_BYTES, zookeeper_command
 from segments.processes.probes import beat_probe, closing_probe, http_probe, redis_probe, zookeeper_probe
 from segments.processes.roles.commands import PROJECT, beat_command, web_command, worker_command
+from segments.processes.roles.shared_port import SharedPort
 from segments.secret_texts import mask_address
 from segments.store.on_zookeeper.closed_tree import close_server
 
@@ -85,9 +86,9 @@ class Planner:
         credentials: Credentials,
         java: Java,
         environ: Mapping[str, str],
-        shared: int | None = None,
+        shared: SharedPort | None = None,
     ) -> None:
-        """``shared``: the descriptor of the socket at which several web processes listen; None: there is one."""
+        """``shared``: where several web processes listen; None: there is one."""
         self._data_dir = options.data_dir
         self._options = options
         self._ports = ports
@@ -214,11 +215,13 @@ class Planner:
 
     def _web(self, name: str, port: int) -> ChildSpec:
         options = self._options
+        descriptor = self._shared.descriptor if self._shared is not None else None
         return self._child(
             name,
-            *web_command(options.host, port, options.trusted_proxies, self._shared, options.certificate),
+            *web_command(options.host, port, options.trusted_proxies, descriptor, options.certificate),
             environment={**self._counting(), "PINOTADMIN_PORT": str(port)},
-            descriptors=() if self._shared is None else (self._shared,),
+            descriptors=() if descriptor is None else (descriptor,),
+            on_end=self._shared.refuse_unless_answered if self._shared is not None else None,
             probe=http_probe(self._host, port, "/health/readiness", trust=self._probed),
             alive=http_probe(self._host, port, "/health/liveness", any_status=True, trust=self._probed),
             after=(*_PARTS, "redis"),

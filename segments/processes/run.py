@@ -20,7 +20,7 @@ from segments.processes.machine.ports import Wanted, choose_ports
 from segments.processes.machine.private_folder import make_private
 from segments.processes.plan import METRICS_FOLDER, Options, Plan, Planner
 from segments.processes.roles.joining import check_secrets_to_join
-from segments.processes.roles.web_port import open_socket
+from segments.processes.roles.shared_port import SharedPort
 from segments.processes.supervisor import Callbacks, Supervisor
 
 #: Seconds that the guardian of a killed run may take to end what that run left.
@@ -70,9 +70,8 @@ def _run(request: Request, environ: Mapping[str, str], began: float) -> int:
         web_processes=request.web_processes,
     )
     ports = choose_ports(options.data_dir / "ports.json", wanted)
-    shared = open_socket(options.host, ports.web) if ports.own_web else None
-    descriptor = shared.fileno() if shared is not None else None
-    plan = Planner(options, ports, credentials, find_java(environ), environ, descriptor).plan()
+    shared = SharedPort(options.host, ports.web, ports.own_web) if ports.own_web else None
+    plan = Planner(options, ports, credentials, find_java(environ), environ, shared).plan()
     terminal = Terminal()
     terminal.line("up", f"starting {len(plan.specs)} processes; data in {options.data_dir}")
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+from segments.domain.formats.spark_master import standalone_masters
 from segments.errors import Unavailable
 
 #: Seconds that a job waits for its first executor.
@@ -33,11 +34,13 @@ def is_local(master: str) -> bool:
 
 
 def _masters(master: str) -> list[tuple[str, str]]:
-    """(host, port) of each master of a standalone cluster, as in spark://HOST:PORT,HOST:PORT; none of anything else."""
-    if not master.startswith("spark://"):
-        return []
-    parts = (part.rpartition(":") for part in master.removeprefix("spark://").split(","))
-    return [(host, port) for host, _, port in parts if host and port.isdecimal()]
+    try:
+        return standalone_masters(master)
+    except ValueError as error:
+        raise SparkUnavailable(
+            f"'{error}' is no address of a Spark master.",
+            remedy="SPARK_MASTER is spark://HOST:PORT, or spark://HOST:PORT,HOST:PORT, with ports from 1 to 65535.",
+        ) from error
 
 
 def check_master(master: str) -> None:

@@ -153,7 +153,7 @@ def _start(master: str) -> Any:
     paths = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and p != str(_REPOSITORY)]
     os.environ["PYTHONPATH"] = os.pathsep.join([str(_REPOSITORY), *paths])
     conf = SparkConf().setMaster(_with_attempts(master)).setAppName("pinotadmin push")
-    for key, value in _settings(master).items():
+    for key, value in own_settings(master).items():
         conf = conf.set(key, value)
     try:
         started = SparkContext(conf=conf)
@@ -188,7 +188,8 @@ def _drop_half_started(kind: Any, error: Exception) -> None:
     kind._active_spark_context = kind._gateway = kind._jvm = None
 
 
-def _settings(master: str) -> dict[str, str]:
+def own_settings(master: str) -> dict[str, str]:
+    """What every context is made with; it goes before spark-defaults.conf."""
     common = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -15,6 +15,7 @@ from pinotadmin.configuration.setting_texts import (
     as_bytes,
     as_number,
     as_seconds,
+    as_spark_master,
     number_from,
     with_checked_certificate,
 )
@@ -125,3 +126,30 @@ def test_the_certificate_of_a_redis_is_checked_by_workers_too() -> None:
         with Connection(with_checked_certificate(given)) as connection:
             assert connection.ssl["ssl_cert_reqs"] == required
     assert with_checked_certificate("redis://h:6379/0") == "redis://h:6379/0"
+
+
+@pytest.mark.parametrize(
+    "text", ["spark://host:65536", "spark://host", "spark://a:1,b", "mesos://host:5050", "local[", ""]
+)
+def test_a_spark_master_that_is_none_is_named_with_the_forms_there_are(text: str) -> None:
+    if not text:
+        assert Given({}).value("SPARK_MASTER", "local[*]", "", as_spark_master) == "local[*]"
+        return
+    with pytest.raises(ImproperlyConfigured, match=r"SPARK_MASTER must be local\[\*\], spark://HOST:PORT"):
+        Given({"SPARK_MASTER": text}).value("SPARK_MASTER", "local[*]", "", as_spark_master)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "local",
+        "local[2]",
+        "local[*,3]",
+        "local-cluster[2,1,1024]",
+        "spark://a:7077,[::1]:7078",
+        "yarn",
+        "k8s://https://a:443",
+    ],
+)
+def test_every_form_of_a_spark_master_is_taken(text: str) -> None:
+    assert as_spark_master(text) == text

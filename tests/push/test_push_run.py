@@ -17,6 +17,7 @@ from segments.domain.tables.schema import parse_schema
 from segments.errors import Conflict, Forbidden, InvalidInput, NotFound, StateConflict, Unavailable
 from segments.gateways.deep_store.deepstore import STAGING
 from segments.models import AuditEvent, Push
+from segments.services.jobs.queue import ATTEMPTS
 from segments.services.push.push_run import MAX_ATTEMPTS, run_push
 from segments.services.push.push_session import acquire
 from segments.services.push.pushes import create_push, resume_lost
@@ -147,14 +148,14 @@ def test_tasks_that_a_long_wait_left_in_the_queue_use_up_no_attempt(world: PushW
         raise Unavailable("The JVM died.")
 
     world.builder.before = die
-    for _, (push_id, attempts) in queue.sent:
+    for (_, (push_id,)), hints in zip(queue.sent, queue.hints, strict=True):
         world.now += 5_000
         with suppress(StateConflict):
-            run_push(world.ctx, str(push_id), "me", builder=world.builder, attempts=int(str(attempts)))
+            run_push(world.ctx, str(push_id), "me", builder=world.builder, attempts=int(hints[ATTEMPTS]))
     push.refresh_from_db()
     assert (len(queue.sent), push.state, push.attempts) == (MAX_ATTEMPTS + 1, Push.State.RUNNING, 1)
     resume_lost(replace(world.ctx, queue=queue))
-    assert queue.sent[-1][1] == [str(push.pk), "1"]
+    assert (queue.sent[-1][1], queue.hints[-1]) == ([str(push.pk)], {ATTEMPTS: "1"})
 
 
 def test_a_push_that_never_gets_through_is_taken_back_after_some_attempts(world: PushWorld) -> None:

@@ -70,8 +70,7 @@ class Strikes:
         self._note(name)
         with suppress(ProcessLookupError):  # it ended by itself
             self.world.kill(name, found)
-        # Until that is noticed everything looks healthy, and both web processes of a host are not to die at once:
-        # connections to their common port then wait for one of them to be back.
+        # Until that is noticed everything looks healthy, and both web processes of a host are not to die at once.
         installation = self.world.installation
         with suppress(AssertionError):
             poll(lambda: not (installation.folder / "endpoints.json").exists(), 15, "it is noticed")

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from segments.dataplane.realtime import raw_columns
 from segments.domain.set_aside import Message, Report
 from segments.domain.tables import schema as schemas
 from segments.domain.tables.schema import parse_schema
@@ -21,7 +22,7 @@ from segments.models import AuditEvent, Finding, SetAsideMessage, SetAsideReplay
 from segments.names import REALTIME, TableName
 from segments.services.realtime import realtime_validation
 from segments.services.segments import uploads
-from segments.services.set_aside import keeping, replay
+from segments.services.set_aside import decoding, keeping, replay
 from segments.services.set_aside.listing import Which
 from segments.store import paths
 from tests.dataplane.consuming.test_consuming import force
@@ -58,8 +59,8 @@ def set_schema(world: Any, raw: str, **types: str) -> None:
     world.ctx.store.replace(paths.schema(raw), made.to_record(), node.version)
 
 
-def set_stream(world: RealtimeWorld, stream: dict[str, str]) -> None:
-    """The table reads another kind of stream."""
+def set_stream(world: RealtimeWorld, stream: dict[str, str], **ingestion: Any) -> None:
+    """The table reads another kind of stream, with this besides in its ``ingestionConfig``."""
     node = world.ctx.store.get(paths.table_config(TABLE.typed))
     assert node is not None
     body = {
@@ -69,7 +70,7 @@ def set_stream(world: RealtimeWorld, stream: dict[str, str]) -> None:
         "tenants": {},
         "tableIndexConfig": {},
         "metadata": {},
-        "ingestionConfig": {"streamIngestionConfig": {"streamConfigMaps": [stream]}},
+        "ingestionConfig": {"streamIngestionConfig": {"streamConfigMaps": [stream]}, **ingestion},
     }
     world.ctx.store.replace(paths.table_config(TABLE.typed), parse_table_config(body).to_record(), node.version)
 
@@ -117,6 +118,27 @@ def test_after_a_schema_change_what_fits_becomes_one_segment_and_the_rest_stays(
     assert "2 messages of the stream" in Finding.objects.get(code="messages-set-aside", closed_at=None).message
     with pytest.raises(StateConflict, match="None of these messages"):
         replay.replay_messages(world.ctx, TABLE, ALL, actor=ANN)
+
+
+def test_a_replay_makes_so_many_bytes_of_rows_and_leaves_the_other_messages_to_the_next(
+    world: RealtimeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(raw_columns, "MOST_ROWS_AT_ONCE", 10)
+    monkeypatch.setattr(decoding, "_MOST_BYTES", 1_000)
+    set_stream(world, KINDS["memory"][1], complexTypeConfig={"fieldsToUnnest": ["list"]})
+    set_schema(world, "t", **{"id": "STRING", "list.text": "STRING"})
+    for number in range(3):
+        many = [{"text": f"{each:0100}"} for each in range(8)]
+        report(
+            world, json.dumps({"id": f"i{number}", "list": many, "ts": 1_700_000_000_000}).encode(), offset=str(number)
+        )
+    preview = replay.preview_replay(world.ctx, TABLE, ALL)
+    assert (preview["decode"], preview["rows"], preview["fail"]) == (2, 16, 1), "800 bytes are less, two messages more"
+    assert "left to another replay" in preview["failing"][0]["reason"]
+    first = replay.replay_messages(world.ctx, TABLE, ALL, actor=ANN)
+    second = replay.replay_messages(world.ctx, TABLE, ALL, actor=ANN)
+    assert [(one["rows"], one["fail"]) for one in (first, second)] == [(16, 1), (8, 0)]
+    assert sorted(replayed_segments(world)) == sorted([first["segment"], second["segment"]])
 
 
 def test_messages_of_a_segment_that_is_being_consumed_wait_for_its_commit(world: RealtimeWorld) -> None:

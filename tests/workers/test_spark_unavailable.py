@@ -121,3 +121,13 @@ def test_a_master_that_does_not_answer_is_named_and_one_of_two_is_enough() -> No
         check_master(f"spark://{gone},{there}")
     for other in ("yarn", "k8s://https://kubernetes.default.svc", "local[2]"):
         check_master(other)
+
+
+@pytest.mark.parametrize(
+    "address", ["host:65536", "host:0", "host:", "host", ":7077", "host:7077x", "", "a:1,b:99999999"]
+)
+def test_an_address_that_no_master_can_have_is_named_with_what_one_looks_like(address: str) -> None:
+    wrong = address.rpartition(",")[2]
+    with pytest.raises(SparkUnavailable, match=f"'{wrong}' is no address of a Spark master") as refused:
+        check_master(f"spark://{address}")
+    assert "spark://HOST:PORT" in str(refused.value.remedy)

@@ -18,9 +18,9 @@ from segments.errors import PinotAdminError
 from segments.mirror.ingestion import database
 from segments.mirror.ingestion.database import Written
 from segments.mirror.ingestion.rows import session_rows
-from segments.mirror.outage import database_outage
 from segments.models import Cluster, Table
 from segments.services.core.database_faults import UNREACHABLE
+from segments.services.core.database_outage import database_outage
 from segments.store.base import Store, Watch
 
 log = logging.getLogger(__name__)

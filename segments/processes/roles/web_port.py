@@ -2,7 +2,8 @@
 has a certificate, and at a socket that several web processes share.
 
 Their supervisor holds that socket: connections that nobody has accepted yet wait in it, also while a process is killed,
-frozen or started again, and whoever is free takes the next one. What is sent to one process goes to its own port.
+frozen or started again, and whoever is free takes the next one; without any process it refuses them
+(``shared_port``). What is sent to one process goes to its own port.
 """
 
 from __future__ import annotations

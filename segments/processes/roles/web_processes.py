@@ -9,7 +9,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +17,7 @@ from segments.gateways.tls.certificate import Certificate
 from segments.metrics.metric_kinds import SHARED_FOLDER
 from segments.processes.roles.commands import PROJECT, web_command
 from segments.processes.roles.parent import PARENT, PATIENCE_S
-from segments.processes.roles.web_port import open_socket
+from segments.processes.roles.shared_port import SharedPort
 
 log = logging.getLogger(__name__)
 #: Seconds before a process that ended is started again: the first time, and at most.
@@ -48,40 +48,49 @@ def run_web_processes(
     counted = Path(environment["PINOTADMIN_DATA_DIR"]) / "run" / f"metrics-{environment.get('PINOTADMIN_HOST')}-{port}"
     shutil.rmtree(counted, ignore_errors=True)
     added_up = {**environment, SHARED_FOLDER: str(counted)}
-    with open_socket(host, port) as shared:
-        found = shared.fileno()
+    own_ports = range(port + 1, port + count + 1)
+    with SharedPort(host, port, own_ports) as shared:
+        found = shared.descriptor
         kept = [
             KeptProcess(
-                web_command(host, own, proxies, found, certificate), {**added_up, "PINOTADMIN_PORT": str(own)}, (found,)
+                web_command(host, own, proxies, found, certificate),
+                {**added_up, "PINOTADMIN_PORT": str(own)},
+                (found,),
+                shared.refuse_unless_answered,
             )
-            for own in range(port + 1, port + count + 1)
+            for own in own_ports
         ]
-        ended = threading.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: ended.set())
-        for one in kept:
-            one.start()
-        while not ended.wait(1.0):
-            pass
-        for one in kept:
-            one.ask_to_end()
-        for one in kept:
-            one.end()
+        _keep_until_asked(kept)
     return 0
 
 
+def _keep_until_asked(kept: Sequence[KeptProcess]) -> None:
+    ended = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ended.set())
+    for one in kept:
+        one.start()
+    while not ended.wait(1.0):
+        pass
+    for one in kept:
+        one.ask_to_end()
+    for one in kept:
+        one.end()
+
+
 class KeptProcess:
-    """A process that is started again, after a pause that grows, whenever it ends."""
+    """A process that is started again, after a pause that grows, whenever it ends. ``on_end`` is called each time."""
 
     def __init__(
         self,
         command: Sequence[str],
         environment: Mapping[str, str],
         descriptors: Sequence[int] = (),
+        on_end: Callable[[], object] = lambda: None,
     ) -> None:
         self._command = list(command)
         self._environment = {**environment, PARENT: str(os.getpid())}
-        self._descriptors = tuple(descriptors)
+        self._descriptors, self._on_end = tuple(descriptors), on_end
         self._ending = threading.Event()
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -111,6 +120,7 @@ class KeptProcess:
         while not self._ending.is_set():
             began = time.monotonic()
             status = self._run()
+            self._on_end()
             if self._ending.is_set():
                 return
             pause = _BACK_OFF_S[0] if time.monotonic() - began > _WORKED_S else pause

@@ -23,6 +23,8 @@ RUN_SESSION: Final = f"{PREFIX}ingestion_session"
 FOLLOW_END: Final = f"{PREFIX}follow_end"
 ON_CLUSTER: Final = f"{PREFIX}on_cluster"
 FIRE_SCHEDULE: Final = f"{PREFIX}fire_schedule"
+#: Hint of ``run_push``: how many attempts there were when it was queued.
+ATTEMPTS: Final = "attempts"
 _NONE: Final[Mapping[str, str]] = {}
 #: Seconds after which a scheduled task that no worker has begun is dropped: its next run does the work.
 _EXPIRES_S: Final = 10.0
@@ -42,12 +44,15 @@ class TaskQueue(Protocol):
         task: str,
         *arguments: str | None,
         named: Mapping[str, str] = _NONE,
+        hints: Mapping[str, str] = _NONE,
         task_id: str | None = None,
         expires_s: float | None = None,
         after_s: float | None = None,
     ) -> None:
         """Queue a task by its full name, with positional and ``named`` arguments; a worker that would begin it after
-        ``expires_s`` seconds drops it, none begins it before ``after_s``. Unavailable when the queue cannot be reached.
+        ``expires_s`` seconds drops it, none begins it before ``after_s``. While parts are upgraded, workers of the last
+        release take tasks, too, and fail on an argument that it did not have; ``hints`` they ignore. Unavailable when
+        the queue cannot be reached.
         """
 
 
@@ -65,7 +70,7 @@ def enqueue_push(ctx: Context, push_id: str, attempts: int | None = None) -> boo
     """Have a worker carry a push out; False if the queue is down: ``resume_lost`` hands it over later. ``attempts``:
     how many there were; the task comes to nothing once there was another one.
     """
-    return _try(ctx.queue, RUN_PUSH, push_id, *(() if attempts is None else (str(attempts),)))
+    return _try(ctx.queue, RUN_PUSH, push_id, hints=_NONE if attempts is None else {ATTEMPTS: str(attempts)})
 
 
 def enqueue_session(ctx: Context, typed_table: str, session_id: str) -> bool:
@@ -123,11 +128,12 @@ def _try(
     task: str,
     *arguments: str,
     named: Mapping[str, str] = _NONE,
+    hints: Mapping[str, str] = _NONE,
     expires_s: float | None = None,
     after_s: float | None = None,
 ) -> bool:
     try:
-        queue.send(task, *arguments, named=named, expires_s=expires_s, after_s=after_s)
+        queue.send(task, *arguments, named=named, hints=hints, expires_s=expires_s, after_s=after_s)
     except Unavailable as error:
         shown = f"{task.removeprefix(PREFIX)}({', '.join((*arguments, *named.values()))})"
         log.warning("%s could not be handed to the workers now and is left to the schedule: %s", shown, error.message)

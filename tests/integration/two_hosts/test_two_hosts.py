@@ -147,6 +147,23 @@ def test_one_of_two_web_processes_of_a_host_is_killed_and_not_missed(hosts: TwoH
     wait_until(lambda: len(_brokers(hosts)) == 3, 60, "all of them in the cluster")
 
 
+def test_without_web_processes_behind_it_a_port_refuses_at_once_until_one_is_back(hosts: TwoHosts) -> None:
+    (web,) = [part for part in hosts.a.parts if "-web-" in part.log.name]
+    for pid in _children(web.process.pid):
+        os.kill(pid, signal.SIGKILL)
+
+    def refuses() -> bool:
+        try:
+            return requests.get(f"{hosts.webs[0]}/health/liveness", timeout=2).status_code == 0
+        except requests.ConnectionError:
+            return True
+
+    poll(refuses, 5, "the port refuses")
+    assert requests.get(f"{hosts.webs[1]}/health/readiness", timeout=10).status_code == 200
+    wait_until(lambda: len(_brokers(hosts)) == 3, 60, "all of them in the cluster")
+    poll(lambda: not refuses(), 30, "an answer at the same port")
+
+
 def test_probes_come_in_under_every_name_and_nothing_else_does(hosts: TwoHosts) -> None:
     for web in hosts.webs:
         for path, status in (("/health/readiness", 200), ("/health/liveness", 200), ("/health", 200), ("/tables", 400)):
