@@ -26,7 +26,7 @@ def drain(client: Client, given: Namespace) -> None:
     tables = ", ".join(sorted(found["tables"])) or "no table"
     if not goes_on(given, found, f"Drains {given.instance}: {found['segmentsLeft']} segments of {tables} move."):
         return
-    commits = "false" if given.read_again else None
+    commits = False if given.read_again else None
     done = client.installation.drain(given.instance, force_commit=commits, reason=given.reason)
     if given.wait:
         done = _followed(client, given)

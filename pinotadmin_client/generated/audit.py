@@ -20,7 +20,7 @@ class Audit:
         *,
         action: str | None = None,
         actor: str | None = None,
-        before: str | None = None,
+        before: int | None = None,
         cluster: str | None = None,
         limit: int | None = None,
         outcome: str | None = None,

@@ -36,8 +36,8 @@ class Installation:
         self,
         instance: str,
         *,
-        force_commit: str | None = None,
-        min_available_replicas: str | None = None,
+        force_commit: bool | None = None,
+        min_available_replicas: int | None = None,
         reason: str | None = None,
     ) -> dict[str, Any]:
         """Drain a server.

@@ -36,7 +36,7 @@ class Schemas:
         body: Mapping[str, Any],
         *,
         force: bool | None = None,
-        override: str | None = None,
+        override: bool | None = None,
         reason: str | None = None,
     ) -> dict[str, Any]:
         """Create a schema.

@@ -20,10 +20,10 @@ class Segments:
         self,
         table: str,
         *,
-        end_timestamp: str | None = None,
-        exclude_overlapping: str | None = None,
-        exclude_replaced_segments: str | None = None,
-        start_timestamp: str | None = None,
+        end_timestamp: int | None = None,
+        exclude_overlapping: bool | None = None,
+        exclude_replaced_segments: bool | None = None,
+        start_timestamp: int | None = None,
         type_: str | None = None,
     ) -> list[Any]:
         """List the segments of a table.
@@ -44,13 +44,13 @@ class Segments:
             },
         )
 
-    def record(self, segment: str, table: str) -> dict[str, Any]:
+    def record(self, table: str, segment: str) -> dict[str, Any]:
         """Read the record of a segment.
 
         Its fields as ZooKeeper holds them.
         """
         return self._transport.send(
-            "GET", "/segments/{table}/{segment}/metadata", dict[str, Any], names={"segment": segment, "table": table}
+            "GET", "/segments/{table}/{segment}/metadata", dict[str, Any], names={"table": table, "segment": segment}
         )
 
     def delete(
@@ -122,7 +122,7 @@ class Segments:
         force: bool | None = None,
         include_hidden: bool | None = None,
         overwrite: bool | None = None,
-        switch: str | None = None,
+        switch: bool | None = None,
         type_: str | None = None,
         reason: str | None = None,
     ) -> dict[str, Any]:

@@ -16,7 +16,7 @@ class Snapshots:
         self._transport = transport
 
     def listed(
-        self, table: str, *, before: str | None = None, limit: int | None = None, type_: str | None = None
+        self, table: str, *, before: int | None = None, limit: int | None = None, type_: str | None = None
     ) -> models.TableHistory:
         """List the snapshots of a table.
 

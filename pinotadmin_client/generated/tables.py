@@ -154,7 +154,7 @@ class Tables:
             "GET", "/tables/{table}/metadata", dict[str, Any], names={"table": table}, query={"type": type_}
         )
 
-    def findings(self, table: str, *, closed: str | None = None, type_: str | None = None) -> dict[str, Any]:
+    def findings(self, table: str, *, closed: bool | None = None, type_: str | None = None) -> dict[str, Any]:
         """List the findings of a table.
 
         Open ones, errors first, each with its snooze and whether it can be fixed from here; with ``closed=true``

@@ -9,6 +9,7 @@ from django import forms
 from django.utils.html import format_html
 
 from segments.errors import PinotAdminError
+from segments.services.core.audit import OUTCOMES
 
 _MOST_SPEC_BYTES = 1_000_000
 
@@ -188,9 +189,7 @@ class AuditFilter(forms.Form):
     actor = forms.CharField(required=False)
     action = forms.CharField(required=False)
     target = forms.CharField(required=False)
-    outcome = forms.ChoiceField(
-        required=False, choices=[("", "any outcome"), ("done", "done"), ("refused", "refused"), ("failed", "failed")]
-    )
+    outcome = forms.ChoiceField(required=False, choices=[("", "any outcome"), *((o, o) for o in OUTCOMES)])
     since = forms.DateTimeField(
         required=False, label="From", widget=forms.DateTimeInput(attrs={"type": "datetime-local"})
     )

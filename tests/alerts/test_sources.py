@@ -17,14 +17,14 @@ from segments.domain.jobs.workers.pools import PASSES, REPAIRS
 from segments.domain.jobs.workers.state import PoolState
 from segments.domain.upkeep.findings import Found, is_of_validation
 from segments.errors import Unavailable
-from segments.models import Cluster, Finding, IngestionSession, Push, Table
+from segments.models import Cluster, Finding, IngestionSession, Push, Snapshot, Table
 from segments.services.alerts import sources
 from segments.services.alerts.sources import Watched
 from segments.services.core.context import SYSTEM
 from segments.services.upkeep import passes
 from segments.services.upkeep.pass_declaration import TablePass
 from segments.services.upkeep.validation import keep_findings
-from tests.factories import CLUSTER, make_session, make_table
+from tests.factories import CLUSTER, make_session, make_snapshot, make_table
 from tests.services.world import TABLE, World
 
 pytestmark = pytest.mark.django_db
@@ -90,6 +90,27 @@ def test_a_blocked_and_a_failed_push_are_findings_until_one_succeeds(cluster: Cl
     Push.objects.filter(pk=blocked.pk).update(state="DONE")
     look()
     assert open_findings() == []
+
+
+@pytest.mark.parametrize("kind", ["push", "session", "switch"])
+def test_a_failed_push_is_no_finding_any_more_once_rows_came_in_by_another_way(cluster: Cluster, kind: str) -> None:
+    sales = table(cluster, "sales", "OFFLINE")
+    failed = push("FAILED", -timedelta(hours=2))
+    old, later = NOW - timedelta(hours=3), NOW - timedelta(hours=1)
+    session = make_session(sales, state="DONE", ended_at=old)
+    snapshot = make_snapshot(1, sales.name, "a", kind="switch", at=old)
+    earlier = push("DONE", -timedelta(hours=3))
+    look()
+    assert open_findings() == [("sales_OFFLINE", "push-failed")], "what came in before it failed does not count"
+    if kind == "push":  # begun before the one that failed, ended after it
+        Push.objects.filter(pk=earlier.pk).update(finished_at=later)
+    elif kind == "session":
+        IngestionSession.objects.filter(pk=session.pk).update(ended_at=later)
+    else:
+        Snapshot.objects.filter(pk=snapshot.pk).update(at=later)
+    look()
+    assert open_findings() == []
+    assert failed.state == "FAILED"
 
 
 def test_a_push_of_a_table_that_was_dropped_is_none(cluster: Cluster) -> None:

@@ -73,7 +73,7 @@ def _group(name: str, methods: Mapping[str, str], document: Mapping[str, Any], t
 
 def _method(name: str, verb: str, path: str, operation: Mapping[str, Any], types: Types) -> Iterator[str]:
     listed = [p for p in operation.get("parameters", ()) if p["name"] not in _LEFT_OUT]
-    in_path = sorted((p["name"] for p in listed if p["in"] == "path"), key=path.index)
+    in_path = sorted((p["name"] for p in listed if p["in"] == "path"), key=lambda n: path.index(f"{{{n}}}"))
     queries = sorted((p for p in listed if p["in"] == "query"), key=lambda p: not p.get("required"))
     body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
     fields, is_whole = _fields(body, types)

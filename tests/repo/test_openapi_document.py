@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 
 from segments.api.documentation import operations as documented
+from segments.api.documentation import parameters
 from tests.client.document import openapi_document
 
 DOCUMENT = openapi_document()
@@ -41,6 +42,26 @@ def test_every_operation_has_a_summary_a_description_and_refusals() -> None:
         for status, response in operation["responses"].items():
             assert "$ref" in response or response["description"], f"{name} does not say what {status} means."
         assert {"400", "401", "403", "404", "409", "503"} <= set(operation["responses"])
+
+
+def test_every_parameter_says_what_it_means() -> None:
+    for name, operation in OPERATIONS.items():
+        for parameter in operation.get("parameters", ()):
+            where = "segments/api/documentation/parameters.toml"
+            assert parameter.get("description"), f"{name}: '{parameter['name']}' is not described in {where}."
+
+
+def test_parameters_are_described_that_exist_and_where_they_are_needed_once() -> None:
+    there = {
+        (name, parameter["in"], parameter["name"])
+        for name, operation in OPERATIONS.items()
+        for parameter in operation.get("parameters", ())
+    }
+    assert set(parameters.everywhere()) - {(kind, name) for _, kind, name in there} == set()
+    named = {(operation, name) for operation, _, name in there}
+    assert set(parameters.of_operations()) - named == set()
+    needed = {(operation, name) for operation, names in parameters.NEEDED.items() for name in names}
+    assert needed - named == set()
 
 
 def test_summaries_and_examples_are_of_operations_that_exist() -> None:

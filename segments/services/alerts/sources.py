@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from django.db.models import Q
+
 from segments.domain.formats.plural import counted
 from segments.domain.jobs.workers.state import PoolState
 from segments.domain.realtime.pause import RESOURCE_UTILIZATION_LIMIT_EXCEEDED, STORAGE_QUOTA_EXCEEDED
 from segments.domain.upkeep.findings import Found
 from segments.errors import Unavailable
 from segments.gateways.worker_status import WorkerStatus
-from segments.models import Finding, Push, Table
+from segments.models import Finding, IngestionSession, Push, Snapshot, Table
 from segments.names import OFFLINE, REALTIME, TableName
 from segments.services.alerts.failed_sessions import SESSION_BLOCKED, SESSION_FAILED, failed_sessions
 from segments.services.upkeep.validation import keep_findings
@@ -33,7 +35,7 @@ _CODES: Final = (
     PUSH_BLOCKED, PUSH_FAILED, PAUSED_LONG, PAUSED_BY_PRESSURE, SESSION_BLOCKED, SESSION_FAILED, WORKER, TASK_ENDED,
     TASK_FAILED,
 )  # fmt: skip
-#: A failed push is a finding until another one succeeds, for so long.
+#: A failed push is a finding until rows come in by whatever way, for so long.
 _FAILED_SHOWN: Final = timedelta(days=7)
 #: A task that was ended because its time was up is a finding for so long after the last time, and one that fails from
 #: the third time on.
@@ -89,11 +91,26 @@ def _add_pushes(found: dict[_Where, list[Found]], now: datetime) -> None:
 
 
 def _is_overtaken(push: Push) -> bool:
-    """Did a later push of the table succeed?"""
-    later = Push.objects.filter(
-        cluster=push.cluster, table_name=push.table_name, state=Push.State.DONE, created_at__gt=push.created_at
+    """Did rows come in after the push failed: by a push, by a file ingestion session, or by a replacement that another
+    client ended?
+    """
+    if push.state != Push.State.FAILED or push.finished_at is None:
+        return False
+    of_table = {"cluster": push.cluster, "table_name": push.table_name}
+    typed = TableName(push.table_name, OFFLINE).typed
+    done = Q(finished_at__gt=push.finished_at) | Q(created_at__gt=push.created_at)
+    return (
+        Push.objects.filter(done, **of_table, state=Push.State.DONE).exists()
+        or IngestionSession.objects.filter(
+            table__cluster__name=push.cluster,
+            table__name=typed,
+            state=IngestionSession.State.DONE,
+            ended_at__gt=push.finished_at,
+        ).exists()
+        or Snapshot.objects.filter(
+            cluster__name=push.cluster, table_name=typed, kind="switch", at__gt=push.finished_at
+        ).exists()
     )
-    return push.state == Push.State.FAILED and later.exists()
 
 
 def _add_pauses(found: dict[_Where, list[Found]], now: datetime, after: timedelta) -> None:

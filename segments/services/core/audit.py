@@ -21,7 +21,7 @@ from segments.request_ids import current_request
 from segments.services.core.context import Actor, Context
 
 #: What becomes of a change.
-OUTCOMES: Final = ("done", "refused", "failed")
+OUTCOMES: Final = ("done", "refused", "failed", "cancelled")
 #: The most characters of a reason.
 _LONGEST_REASON: Final = 10_000
 #: Characters of what is recorded of one change, as JSON, and of a key of it.
@@ -32,7 +32,7 @@ _LONGEST_KEY: Final = 200
 def record(
     actor: Actor, action: str, *, cluster: str = "", target: str = "", outcome: str = "done", **detail: Any
 ) -> AuditEvent:
-    """Append one event. ``outcome`` is done, refused or failed; ``detail`` must be JSON-ready; secrets in it are
+    """Append one event. ``outcome`` is one of ``OUTCOMES``; ``detail`` must be JSON-ready; secrets in it are
     masked.
     """
     upkeep.CHANGES.add(action, outcome)
