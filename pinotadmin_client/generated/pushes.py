@@ -53,6 +53,7 @@ class Pushes:
         segments of the same names are replaced; without it a push that would do that is refused with 409, names and
         rows) and ``strictSnapshot`` (true: a push that replaces the whole table fails instead of switching when
         segments were added since its start; else it lists them in ``uncoveredSegments``) may also be parameters.
+        ``withoutEffect`` of the answer names keys that change nothing here.
         """
         return self._transport.send(
             "POST",

@@ -107,8 +107,7 @@ class Pending:
             if self._now.tables and not self._now.everything:
                 until = self._first_at + self._gather_s
                 self._lock.wait_for(lambda: self.is_stopped, max(0.0, until - time.monotonic()))
-            work = self._take()
-            return work
+            return self._take()
 
     def _take(self) -> Work:
         work, self._now = self._now, Work()
