@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from django.db import models
 
+from segments.models.column_defaults import EMPTY_LIST
 from segments.models.mirrors import Table
 
 
@@ -49,7 +50,7 @@ class IngestionSession(models.Model):
     files_dropped = models.PositiveIntegerField(default=0)
     files_skipped = models.PositiveIntegerField(default=0)
     rows = models.BigIntegerField(default=0)
-    bad_rows = models.BigIntegerField(default=0, help_text="Rows of its files that do not fit")
+    bad_rows = models.BigIntegerField(default=0, db_default=0, help_text="Rows of its files that do not fit")
     bytes = models.BigIntegerField(default=0, help_text="Of the segments that it built")
     seconds = models.FloatField(default=0.0, help_text="Of its runs that ended")
     segments_from = models.JSONField(default=list, help_text="Names of the segments that it replaces, while few")
@@ -58,7 +59,9 @@ class IngestionSession(models.Model):
         default=0, help_text="Files that were ingested before they changed, and keep those rows too"
     )
     uncovered = models.JSONField(
-        default=list, help_text="First segments that came in while a swap switched, and stay visible"
+        default=list,
+        db_default=EMPTY_LIST,
+        help_text="First segments that came in while a swap switched, and stay visible",
     )
     is_blocked = models.BooleanField(default=False, help_text="The table's checks refused its switch")
     spark_ui = models.CharField(max_length=512, blank=True, default="")
@@ -96,8 +99,10 @@ class IngestionFile(models.Model):
     attempts = models.PositiveIntegerField(default=0)
     error = models.TextField(blank=True, default="")
     line = models.BigIntegerField(null=True, help_text="Where in the file the error is, from 1")
-    bad_rows = models.BigIntegerField(default=0, help_text="Rows that do not fit")
-    bad = models.JSONField(default=list, help_text="The first of them: line, row, column, value, why")
+    bad_rows = models.BigIntegerField(default=0, db_default=0, help_text="Rows that do not fit")
+    bad = models.JSONField(
+        default=list, db_default=EMPTY_LIST, help_text="The first of them: line, row, column, value, why"
+    )
 
     class Meta:
         unique_together = [("session", "key")]

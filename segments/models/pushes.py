@@ -6,6 +6,8 @@ import uuid
 
 from django.db import models
 
+from segments.models.column_defaults import EMPTY_LIST
+
 
 class Push(models.Model):
     """One push session: what was asked, how far it is, and who works on it."""
@@ -53,7 +55,9 @@ class Push(models.Model):
     bytes = models.BigIntegerField(default=0)
     stage_seconds = models.JSONField(default=dict, help_text="{stage: seconds}")
     uncovered = models.JSONField(
-        default=list, help_text="First segments that came in between its start and its switch, and stay visible"
+        default=list,
+        db_default=EMPTY_LIST,
+        help_text="First segments that came in between its start and its switch, and stay visible",
     )
     plan = models.JSONField(default=dict, help_text="Frozen file list and names, so that a retry repeats nothing")
     error = models.TextField(blank=True, default="")
