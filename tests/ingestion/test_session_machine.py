@@ -188,8 +188,9 @@ class Adding(FolderAndTable):
         assert self.shown.keys() >= self.listed
 
     def _shows_the_folder(self) -> None:
-        newest = {name: versions[-1] for name, versions in self.shown.items()}
-        assert {name: newest.get(name) for name in self.folder} == {n: mtime for n, (mtime, _) in self.folder.items()}
+        newest = {name: self.rows_of[name, versions[-1]] for name, versions in self.shown.items()}
+        folder = {name: self.rows_of[name, mtime] for name, (mtime, _) in self.folder.items()}
+        assert {name: newest.get(name) for name in folder} == folder, "a file with the bytes that it had is not read"
         assert self.world.vis == self._rows(self.shown)
 
 

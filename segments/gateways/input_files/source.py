@@ -161,7 +161,9 @@ ANYWHERE: Final = input_source(FileAccess(is_open=True))
 
 def _name(given: str) -> str:
     """An address, or a path, or the path of a ``file:`` URI. Raises InvalidInput."""
-    if is_remote(given) or not given.lower().startswith("file:"):
+    if is_remote(given):
+        return given
+    if not given.lower().startswith("file:"):
         path, is_local = given, True
     else:
         parts = urlsplit(given)

@@ -47,6 +47,7 @@ def what_does_not_fit(ctx: Context, config: TableConfig, task: IngestionTask, fi
     return (
         f"The first rows of '{file.path}' have no column {_named(missing)} of the schema. Their columns are "
         f"{_named(rows.table.column_names)}."
+        + (" Is the separator another one?" if task.reader.format == "csv" and rows.table.num_columns == 1 else "")
     )
 
 

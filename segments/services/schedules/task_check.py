@@ -6,21 +6,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 
 from segments.domain.ingestion.task_config import TASK_TYPE, parse_ingestion_task, refusal, task_map
 from segments.domain.ingestion.task_keys import wrong
 from segments.domain.ingestion.task_lint import PATH, TaskLint, lint, problem_json, wrong_problems
+from segments.domain.push.store_uri import is_remote
 from segments.domain.tables.secret_masks import mask
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import Forbidden, InvalidInput, NotFound, RecordCorrupt, Unavailable
-from segments.gateways.input_files.source import input_source
+from segments.gateways.input_files.source import InputSource
 from segments.services.core.context import Context
 from segments.services.engine import Offers
 from segments.services.ingestion.situation import input_access
 from segments.services.tables.table_record import find_table_config
+
+#: Seconds for a folder of this machine to answer, which may be on another one's disk.
+_FOLDER_S: Final = 3.0
 
 
 def refuse_wrong_task(ctx: Context, config: TableConfig, *, is_change: bool) -> None:
@@ -83,7 +87,9 @@ def _linted(ctx: Context, config: TableConfig) -> TaskLint | None:
     task = parse_ingestion_task(config)
     assert task is not None
     try:
-        input_source(input_access(ctx, config.table, task)).folder(task.input_dir)
+        access = input_access(ctx, config.table, task)
+        if not is_remote(task.input_dir):  # whether a store has it takes longer than a save may
+            InputSource(access, _FOLDER_S).folder(task.input_dir)
     except (InvalidInput, Forbidden, NotFound) as error:
         key = str(error.data.get("field") or "inputDirURI")
         return replace(found, problems=(wrong(key, error.message.rstrip("."), error.remedy), *found.problems))
