@@ -157,7 +157,7 @@ def test_a_segment_that_is_uploaded_twice_into_its_replacement_is_the_same_segme
     assert table.http.get("/segments/t/lineage?type=OFFLINE").json() != {}
     assert table.record(paths.lineage("t_OFFLINE")).lists[entry][:2] == ["s0", "s3"]
     end = f"/segments/t/endReplaceSegments?type=OFFLINE&segmentLineageEntryId={entry}"
-    assert table.http.post(end).status_code == 200
+    assert table.http.post(end, {}, JSON).status_code == 200
 
 
 def test_a_replacement_from_start_to_rollback(table: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
