@@ -18,7 +18,7 @@ TESTS = Path(__file__).resolve().parents[1]
 CLIENT = "no: the waits and retries of Pinot's own client jar; our push calls the use cases directly"
 MULTI = "no: one specification pushes to one cluster"
 
-_CASES = "push/test_reference_cases.py::"
+_CASES = "push/snapshots/test_reference_cases.py::"
 
 BATCH_PUSH = {
     1: "push/test_push_plan.py::test_a_consistent_push_names_its_segments_by_its_start",
@@ -38,9 +38,8 @@ BATCH_PUSH = {
     29: _CASES + "test_a_name_with_a_space_is_the_same_in_the_lineage_and_in_the_table",
     31: "push/test_push_plan.py::test_the_next_step_follows_from_the_entry",
     33: _CASES + "test_every_push_mode_replaces_the_whole_table",
-    35: "api/segments/test_segments.py::"
-    "test_a_segment_that_is_uploaded_twice_into_its_replacement_is_the_same_segment",
-    37: "push/test_uncovered_segments.py::test_a_strict_push_does_not_switch_next_to_them_and_is_taken_back",
+    35: "api/segments/test_segments.py::test_a_segment_that_is_uploaded_twice_into_its_replacement_is_the_same_segment",
+    37: "push/snapshots/test_uncovered_segments.py::test_a_strict_push_does_not_switch_next_to_them_and_is_taken_back",
     39: "services/replacement/test_replacement.py::test_a_push_is_hidden_until_its_end_and_taken_back_by_a_revert",
     41: "domain/test_retention.py::"
     "test_how_long_a_replaced_snapshot_stays_is_the_tables_own_period_or_that_of_its_type",
@@ -56,8 +55,7 @@ BATCH_PUSH = {
     59: "api/tasks/test_pinot_tasks.py::test_scheduling_begins_a_run_and_says_when_there_is_nothing_to_do",
     61: "no: a table has one file ingestion task, with one folder and one limit",
     63: "api/tasks/test_pinot_tasks.py::test_a_completed_task_says_how_it_really_went",
-    65: "api/tasks/test_pinot_tasks.py::"
-    "test_a_table_whose_run_is_under_way_is_named_where_pinots_clients_expect_it",
+    65: "api/tasks/test_pinot_tasks.py::test_a_table_whose_run_is_under_way_is_named_where_pinots_clients_expect_it",
     67: "domain/ingestion/test_scenes.py::test_scene_1_nothing_is_visible_while_files_fail",
     69: "domain/ingestion/test_scenes.py::test_scene_2_a_new_file_joins_the_retry",
     71: "domain/ingestion/test_scenes.py::test_scene_2_a_new_file_joins_the_retry",
@@ -69,8 +67,7 @@ BATCH_PUSH = {
     83: "domain/ingestion/test_scenes.py::test_scene_6_a_failed_file_that_was_deleted_is_left_out",
     85: "domain/ingestion/test_scenes.py::test_a_file_that_was_deleted_and_came_back_is_read_again",
     87: "domain/ingestion/test_scenes.py::test_without_retries_a_failed_session_is_thrown_away_whole",
-    89: "api/tasks/test_pinot_tasks.py::"
-    "test_a_table_whose_run_is_under_way_is_named_where_pinots_clients_expect_it",
+    89: "api/tasks/test_pinot_tasks.py::test_a_table_whose_run_is_under_way_is_named_where_pinots_clients_expect_it",
     91: "domain/ingestion/test_task_config.py::test_a_number_of_retries_that_is_none_is_refused",
     93: "ingestion/test_interruptions.py::test_a_session_cut_after_every_write_ends_the_same",
     95: "ingestion/test_scenes.py::test_a_switch_that_an_operator_reverted_begins_again_from_the_staged_files",
