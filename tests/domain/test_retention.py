@@ -28,6 +28,22 @@ def config(kind: str = "REFRESH", **segments: str) -> Any:
     )
 
 
+@pytest.mark.parametrize(
+    ("kind", "given", "age", "gone"),
+    [
+        ("APPEND", {}, 4 * HOUR, False), ("APPEND", {}, 4 * HOUR + 1, True),
+        ("REFRESH", {"replacedSegmentsRetentionPeriod": "0d"}, 1, True),
+        ("APPEND", {"replacedSegmentsRetentionPeriod": "2d"}, DAY, False),
+    ],
+)  # fmt: skip
+def test_how_long_a_replaced_snapshot_stays_is_the_tables_own_period_or_that_of_its_type(
+    kind: str, given: dict[str, str], age: int, gone: bool
+) -> None:
+    lineage = of(entry("x", "a", "b", "COMPLETED", NOW - age))
+    plan = retention.plan_lineage(lineage, config(kind, **given), ["a", "b"], NOW)
+    assert plan.delete == (("a",) if gone else ())
+
+
 @pytest.mark.parametrize(("age", "gone"), [(0, False), (5 * HOUR, False), (24 * HOUR, False), (24 * HOUR + 1, True)])
 def test_a_replaced_snapshot_goes_after_its_window(age: int, gone: bool) -> None:
     plan = retention.plan_lineage(of(entry("x", "a", "b", "COMPLETED", NOW - age)), config(), ["a", "b"], NOW)

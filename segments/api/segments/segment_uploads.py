@@ -178,12 +178,11 @@ class UploadBatch(UploadView):
     """Many segments by their metadata, in one request."""
 
     def post(self, request: Request) -> Response:
-        """All or none where it fits one transaction; tableName and tableType are required."""
+        """All or none where it fits one transaction; tableName is required, tableType is OFFLINE unless given."""
         if _upload_type(request) != "METADATA":
             raise InvalidInput("A batch upload takes UPLOAD_TYPE METADATA only.")
-        for name in ("tableName", "tableType"):
-            if text_param(request, name) is None:
-                raise InvalidInput(f"Parameter '{name}' is required for a batch upload.")
+        if text_param(request, "tableName") is None:
+            raise InvalidInput("Parameter 'tableName' is required for a batch upload.", remedy="Add tableName=...")
         started = self.ctx.clock()
         with self.one_part(request) as tar:
             parts = read_batch(tar)

@@ -319,11 +319,14 @@ def to_record(session: IngestionSession) -> ZNRecord:
     return ZNRecord(session.id, simple, lists=lists)
 
 
+#: The fields of ``FileCounts``, as their keys end.
+_COUNTED: Final = ("Total", "Done", "Failed", "Pending", "Dropped", "Deferred")
+
+
 def from_record(record: ZNRecord) -> IngestionSession:
     """Back from ``to_record``. Raises KeyError or ValueError for a record that is not a session's."""
     simple, lists = record.simple, record.lists
-    states = ("Total", "Done", "Failed", "Pending", "Dropped", "Deferred")
-    counts = FileCounts(*(int(simple.get(f"numFiles{state}", "0")) for state in states))
+    counts = FileCounts(*(int(simple.get(f"numFiles{state}", "0")) for state in _COUNTED))
     return IngestionSession(
         id=record.id,
         state=SessionState(simple["state"]),

@@ -48,12 +48,12 @@ class EndJob:
     segments_to: tuple[str, ...] = ()
     override: str = ""
     cleanup: bool = False
-    strict: bool = False
     state: JobState = JobState.RUNNING
     finished_ms: int = 0
     message: str = ""
     online: int = 0
     wanted: int = 0
+    strict: bool = False
 
     @property
     def is_open(self) -> bool:

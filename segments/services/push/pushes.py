@@ -64,24 +64,21 @@ def create_push(
     """Check everything that can be checked before work begins, freeze the plan, and store the push as QUEUED.
 
     ``spec`` is Pinot's job specification (YAML or JSON text, or values); ``roots`` are the folders that may be read;
-    ``override_checks`` is the reason for which failed checks do not stop it; ``overwrite`` lets it replace segments by
-    name; ``strict_snapshot`` has its switch refused when segments were added since its start; ``upload`` is the id of
-    the upload whose folder it reads, and becomes its own.
-    Raises InvalidInput with the key (``field``), NotFound for table, folder or files, Forbidden for a folder outside
-    the roots or a used-up quota, StateConflict while another push replaces the same table, or when it would replace
-    segments by name, TooManyRequests when too many of the user's or of the table's wait or run.
+    ``override_checks``: why failed checks do not stop it; ``overwrite``: it may replace segments by name;
+    ``strict_snapshot``: it does not switch when segments were added since its start; ``upload`` is the id of the upload
+    whose folder it reads, and becomes its own. Raises InvalidInput with the key (``field``), NotFound for table, folder
+    or files, Forbidden for a folder outside the roots or a used-up quota, StateConflict while another push replaces the
+    same table, or when it would replace segments by name, TooManyRequests when too many of one's own or the table's
+    wait or run.
     """
     if not ctx.deep_store.exists:
         raise StateConflict("This installation has no deep store, so nothing can be pushed.", remedy=REMEDY)
     wanted = parse_spec(spec)
-    config = read_table_config(ctx, wanted.table)
-    schema = _read_schema(ctx, wanted.table.raw)
+    config, schema = read_table_config(ctx, wanted.table), _read_schema(ctx, wanted.table.raw)
     _check_supported(config, schema)
-    strict = strict_snapshot or wanted.strict_snapshot
-    _check_strict(config, is_strict=strict)
-    files = _input_files(ctx, wanted, roots)
+    strict = _checked_strict(config, is_strict=strict_snapshot or wanted.strict_snapshot)
+    files, push_id = _input_files(ctx, wanted, roots), upload or uuid.uuid4()
     check_quota(ctx, config, 0)
-    push_id = upload or uuid.uuid4()
     plan = {
         **_plan(ctx, wanted, config, schema, files, str(push_id)), "overwrite": overwrite,
         "is_upload": upload is not None, "strict_snapshot": strict,
@@ -196,13 +193,14 @@ def _check_supported(config: TableConfig, schema: Schema) -> None:
     read_ingestion(schema, config)  # refuses functions that are not there, by name
 
 
-def _check_strict(config: TableConfig, *, is_strict: bool) -> None:
+def _checked_strict(config: TableConfig, *, is_strict: bool) -> bool:
     if is_strict and not config.consistent_push:
         raise InvalidInput(
             f"'strictSnapshot' has no meaning for table '{config.table}': its pushes do not replace the whole table.",
             remedy="Leave it out, or set segmentIngestionType to REFRESH and consistentDataPush to true.",
             field="executionFrameworkSpec.extraConfigs.strictSnapshot",
         )
+    return is_strict
 
 
 def _plan(

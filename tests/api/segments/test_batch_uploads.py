@@ -59,10 +59,16 @@ def test_a_batch_that_does_not_fit_together_leaves_nothing(table: ApiCluster, li
     assert nothing_left(table)
 
 
-def test_a_batch_needs_name_type_and_one_part(table: ApiCluster) -> None:
+@pytest.mark.parametrize("name", ["t", "t_OFFLINE"])
+def test_a_batch_without_a_type_is_for_the_offline_table(table: ApiCluster, name: str) -> None:
+    answer = post_batch(table, batch(table, ["s0"]), tableName=name, tableType=None)
+    assert (answer.status_code, list(table.ideal)) == (200, ["s0"])
+    assert "of table: t_OFFLINE in" in answer.json()["status"]
+
+
+def test_a_batch_needs_a_name_and_one_part(table: ApiCluster) -> None:
     tar = batch(table, ["s0"])
     assert post_batch(table, tar, tableName=None).status_code == 400
-    assert post_batch(table, tar, tableType=None).status_code == 400
     path, form = "/segments/batchUpload?tableName=t&tableType=OFFLINE", "multipart/form-data; boundary=x"
     empty = table.http.post(path, b"--x--\r\n", form, headers={"UPLOAD_TYPE": "METADATA"})
     assert empty.status_code == 400

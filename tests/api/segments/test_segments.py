@@ -129,6 +129,37 @@ def test_a_locked_segment_is_not_deleted_and_the_refusal_says_why(table: ApiClus
     assert answer.json()["segments"] == ["a"]
 
 
+def test_a_start_that_can_never_work_is_refused_at_once_with_a_code_and_the_name(table: ApiCluster) -> None:
+    table.push("s0", "s1")
+    path = "/segments/t/startReplaceSegments?type=OFFLINE&forceCleanup=true"
+    taken = table.http.post(path, {"segmentsFrom": ["s0"], "segmentsTo": ["s1"]}, JSON)
+    assert (taken.status_code, taken.json()["code"], "'s1'" in taken.json()["error"]) == (409, 409, True)
+    nothing = table.http.post(path, {"segmentsFrom": [], "segmentsTo": []}, JSON)
+    assert (nothing.status_code, nothing.json()["code"]) == (400, 400)
+
+
+def test_a_segment_that_is_uploaded_twice_into_its_replacement_is_the_same_segment(table: ApiCluster) -> None:
+    table.push("s0")
+    start = {"segmentsFrom": ["s0"], "segmentsTo": ["s3"]}
+    answer = table.http.post("/segments/t/startReplaceSegments?type=OFFLINE", start, JSON)
+    entry = answer.json()["segmentLineageEntryId"]
+    tar, statuses = table.build("s3"), list[int]()
+
+    def upload() -> None:
+        client = table.as_user("root", superuser=True)
+        statuses.append(table.post_tar(tar, "s3", segmentLineageEntryId=entry, client=client).status_code)
+
+    upload()
+    crc = table.fields("s3")["segment.crc"]
+    upload()
+    table.serve()
+    assert (statuses, table.fields("s3")["segment.crc"]) == ([200, 200], crc)
+    assert table.http.get("/segments/t/lineage?type=OFFLINE").json() != {}
+    assert table.record(paths.lineage("t_OFFLINE")).lists[entry][:2] == ["s0", "s3"]
+    end = f"/segments/t/endReplaceSegments?type=OFFLINE&segmentLineageEntryId={entry}"
+    assert table.http.post(end, {}, JSON).status_code == 200
+
+
 def test_a_replacement_from_start_to_rollback(table: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("segments.clusters.embedded.replacement.switching.wait_for_brokers", lambda *_: [])
     table.push("a")

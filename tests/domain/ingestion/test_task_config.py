@@ -62,6 +62,10 @@ def test_both_flags_are_a_swap() -> None:
     assert found.consistent
 
 
+def test_as_many_retries_as_pinot_can_count_are_taken() -> None:
+    assert read({"consistentPushEnabled": "true", "consistentPushMaxRetries": "2147483647"}).max_retries == 2**31 - 1
+
+
 @pytest.mark.parametrize("retries", ["-1", "abc", "2147483648", "1.5", "٣"])
 def test_a_number_of_retries_that_is_none_is_refused(retries: str) -> None:
     with pytest.raises(InvalidInput, match="consistentPushMaxRetries") as refused:

@@ -119,8 +119,8 @@ class _Request:
     def _job(self, now: int) -> EndJob:
         actor, until = self.actor, now + int(self.ctx.limits.end_job_s * 1000)
         who = (actor.name, actor.reason, actor.address)
-        what = (self.segments_to, self.override, self.cleanup, self.strict)
-        return EndJob(self.job_id, self.table.typed, self.entry_id, now, until, *who, *what)
+        what = (self.segments_to, self.override, self.cleanup)
+        return EndJob(self.job_id, self.table.typed, self.entry_id, now, until, *who, *what, strict=self.strict)
 
 
 def cancel_job(ctx: Context, job_id: str, actor: Actor) -> EndJob:

@@ -1,0 +1,1 @@
+"""What somebody changes while a session reads or switches."""

@@ -1,0 +1,1 @@
+"""Pushes of whole snapshots: who replaces what, and what came in next to it."""
