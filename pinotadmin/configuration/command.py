@@ -42,9 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--connect", action="store_true", help="try those of ZooKeeper, Redis, database and deep store that are set"
     )
-    about_spark = commands.add_parser(
-        "spark", help="what a push starts Spark with; exit status 1 if it is wrong"
-    )
+    about_spark = commands.add_parser("spark", help="what a push starts Spark with; exit status 1 if it is wrong")
     for command in (show, check, about_spark):
         command.add_argument("--json", action="store_true", help="print JSON")
     return parser
