@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from segments.errors import Unavailable
 from segments.secret_texts import MASK, mask_text
-from segments.spark.session import own_settings
+from segments.spark.session import drop_launcher, own_settings
 
 #: Where Spark declares its settings. Each is made when it is asked for.
 _DECLARED: Final = (
@@ -24,6 +25,8 @@ _DECLARED: Final = (
 _PREFIXES: Final = ("spark.executorEnv.", "spark.hadoop.", "spark.ssl.", "spark.shuffle.io.", "spark.rpc.io.")
 #: What spark-submit adds for itself.
 _ADDED: Final = re.compile(r"spark\.(submit\..*|app\.(name|submitTime|startTime)|repl\..*)")
+#: The source of what this program sets.
+_OURS: Final = "pinotadmin"
 _SECRET: Final = re.compile(r"secret(?!KeyRef)|password|token|access\.?key", re.IGNORECASE)
 
 
@@ -53,27 +56,36 @@ class ClusterSettings:
 
 def cluster_settings(master: str) -> ClusterSettings:
     """Those of this process, with the spark-defaults.conf that Spark would read. Starts a JVM for some seconds."""
-    with _jvm() as jvm:
-        conf, ours = jvm.org.apache.spark.SparkConf(True), {**own_settings(master), "spark.master": master}
+    ours = {**own_settings(master), "spark.master": master}
+    if problems := _yarn_problems(master):  # spark-submit would end
+        return ClusterSettings(tuple(SparkSetting(key, value, _OURS) for key, value in ours.items()), "", problems)
+    with _jvm(ours) as jvm:
+        conf = jvm.org.apache.spark.SparkConf(True)
         given = {entry._1(): entry._2() for entry in conf.getAll()}
-        for key, value in ours.items():
-            conf.set(key, value)
         check = _Check(jvm)
-        found = [SparkSetting(key, value, "pinotadmin", check(key, value)) for key, value in ours.items()]
+        found = [SparkSetting(key, value, _OURS) for key, value in ours.items()]
         found += [
             SparkSetting(key, MASK if _SECRET.search(key) else mask_text(value), _defaults_file(), check(key, value))
             for key, value in given.items()
             if key not in ours and not _ADDED.fullmatch(key)
         ]
-        pod, problems = _pod(jvm, conf) if master.startswith("k8s://") else ("", _yarn_problems(master))
+        pod, problems = _pod(jvm, conf) if master.startswith("k8s://") else ("", ())
     return ClusterSettings(tuple(sorted(found, key=lambda one: one.key)), pod, problems)
 
 
 @contextmanager
-def _jvm() -> Iterator[Any]:
-    from pyspark.java_gateway import launch_gateway  # see segments.spark.session
+def _jvm(settings: Mapping[str, str]) -> Iterator[Any]:
+    """As a context's: spark-submit reads the rest. Unavailable when it ends, for what it prints itself."""
+    from pyspark import SparkConf  # see segments.spark.session
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.java_gateway import launch_gateway
 
-    gateway = launch_gateway()
+    conf = SparkConf(loadDefaults=False, _jvm=None).setAll(list(settings.items()))
+    try:
+        gateway: Any = launch_gateway(conf)  # type: ignore[no-untyped-call]
+    except PySparkRuntimeError as error:
+        drop_launcher(error)
+        raise Unavailable("Spark could not be started.", remedy="What it printed above says why.") from error
     try:
         yield gateway.jvm
     finally:
@@ -167,4 +179,4 @@ def _pod(jvm: Any, conf: Any) -> tuple[str, tuple[str, ...]]:
 
 def _without_secret(pod: str) -> str:
     """The secret that Spark made for this pod alone."""
-    return re.sub(r'(name: "_SPARK_AUTH_SECRET"\n\s*value: ).*', rf"\1{MASK}", pod)
+    return re.sub(r'(name: "_SPARK_AUTH_SECRET"\n\s*value: ).*', rf'\1"{MASK}"', pod)

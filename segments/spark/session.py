@@ -176,16 +176,20 @@ def _why(error: Exception) -> str:
 
 
 def _drop_half_started(kind: Any, error: Exception) -> None:
-    for frame, _ in walk_tb(error.__traceback__):
-        # PySpark forgets a launcher that ended early, with its pipe open.
-        pipe = getattr(frame.f_locals.get("proc"), "stdin", None)
-        if pipe is not None:
-            pipe.close()
+    drop_launcher(error)
     process = getattr(kind._gateway, "proc", None)
     if process is not None:
         process.kill()
         process.wait()
     kind._active_spark_context = kind._gateway = kind._jvm = None
+
+
+def drop_launcher(error: Exception) -> None:
+    """PySpark forgets a launcher that ended early, with its pipe open."""
+    for frame, _ in walk_tb(error.__traceback__):
+        pipe = getattr(frame.f_locals.get("proc"), "stdin", None)
+        if pipe is not None:
+            pipe.close()
 
 
 def own_settings(master: str) -> dict[str, str]:

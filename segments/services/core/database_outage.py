@@ -7,7 +7,6 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.sharedctypes import RawValue
@@ -15,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 from django.db import Error, close_old_connections, connection
+from django.utils import timezone
 
 from segments.services.core.database_faults import UNREACHABLE
 
@@ -28,8 +28,8 @@ _TALKATIVE: Final = "django_celery_beat"
 class Outage:
     """``probe`` raises what the database raises; ``seconds`` is a clock that all processes share."""
 
-    def __init__(self, probe: Callable[[], None] | None = None, seconds: Callable[[], float] = time.monotonic) -> None:
-        self._probe, self._seconds = probe or _ask, seconds
+    def __init__(self, probe: Callable[[], None] | None = None, seconds: Callable[[], float] | None = None) -> None:
+        self._probe, self._seconds = probe or _ask, seconds or _now_s
         self._lock: Any = threading.Lock()
         self._since: Any = SimpleNamespace(value=-1.0)
 
@@ -65,8 +65,9 @@ class Outage:
 
     def watch(self, pause_s: float, over: Callable[[], bool] = lambda: False) -> None:
         """Check again and again, until ``over``: for a process that may have nothing else to ask the database for."""
+        never = threading.Event()
         while not over():
-            time.sleep(pause_s)
+            never.wait(pause_s)
             with suppress(Error):
                 self.before_use()
 
@@ -99,6 +100,10 @@ class Outage:
         finally:
             if got:
                 self._lock.release()
+
+
+def _now_s() -> float:
+    return timezone.now().timestamp()
 
 
 def _ask() -> None:
