@@ -21,10 +21,10 @@ class NotDrained(ClientError):
 def drain(client: Client, given: Namespace) -> None:
     """Move everything on a server to others."""
     found = client.installation.drain_state(given.instance)
-    if found["refusals"]:
-        raise Blocked(" ".join(str(why) for why in found["refusals"].values()))
-    tables = ", ".join(sorted(found["tables"])) or "no table"
-    if not goes_on(given, found, f"Drains {given.instance}: {found['segmentsLeft']} segments of {tables} move."):
+    if found.refusals:
+        raise Blocked(" ".join(str(why) for why in found.refusals.values()))
+    tables = ", ".join(sorted(found.tables)) or "no table"
+    if not goes_on(given, found, f"Drains {given.instance}: {found.segments_left} segments of {tables} move."):
         return
     commits = False if given.read_again else None
     done = client.installation.drain(given.instance, force_commit=commits, reason=given.reason)
@@ -32,7 +32,7 @@ def drain(client: Client, given: Namespace) -> None:
         done = _followed(client, given)
     if given.json:
         write_json(done)
-    elif done["state"] == "DRAINED":
+    elif done.state == "DRAINED":
         write(f"{given.instance} is drained: nothing is left on it.")
     else:
         write(f"{given.instance} is being drained; 'pinotadmin drain' again says how far it is.")
@@ -41,7 +41,7 @@ def drain(client: Client, given: Namespace) -> None:
 def undrain(client: Client, given: Namespace) -> None:
     """End the drain of a server: it gets its tags back."""
     found = client.installation.drain_state(given.instance)
-    if goes_on(given, found, f"Gives {given.instance} its tags back: {', '.join(found.get('tags', [])) or 'none'}."):
+    if goes_on(given, found, f"Gives {given.instance} its tags back: {', '.join(found.tags) or 'none'}."):
         done = client.installation.undrain(given.instance, reason=given.reason)
         if given.json:
             write_json(done)
@@ -54,10 +54,10 @@ def _followed(client: Client, given: Namespace) -> Any:
     until, last = time.monotonic() + given.wait, ""
     while True:
         found = client.installation.drain_state(given.instance)
-        if found["state"] == "DRAINED":
+        if found.state == "DRAINED":
             return found
-        problems = "; ".join(f"{table}: {why}" for table, why in sorted(found.get("problems", {}).items()))
-        line = f"  {found['percent']} %, {found['segmentsLeft']} segments to go" + (f". {problems}" if problems else "")
+        problems = "; ".join(f"{table}: {why}" for table, why in sorted(found.problems.items()))
+        line = f"  {found.percent} %, {found.segments_left} segments to go" + (f". {problems}" if problems else "")
         if line != last and not given.json:
             write(line)
         last = line

@@ -5,8 +5,6 @@ Generated from the OpenAPI document by ``python -m tests.client.generate``; do n
 
 from __future__ import annotations
 
-from typing import Any
-
 from pinotadmin_client.generated import models
 from pinotadmin_client.transport import Transport
 
@@ -71,12 +69,12 @@ class Consumption:
         """
         return self._transport.send("GET", "/tables/{table}/pauseStatus", models.PauseStatus, names={"table": table})
 
-    def lag(self, table: str) -> dict[str, Any]:
+    def lag(self, table: str) -> models.TableLag:
         """Read the lag of each partition.
 
         Messages and milliseconds, now and over the last day (a sample a minute).
         """
-        return self._transport.send("GET", "/api/v1/tables/{table}/lag", dict[str, Any], names={"table": table})
+        return self._transport.send("GET", "/api/v1/tables/{table}/lag", models.TableLag, names={"table": table})
 
     def force_commit(
         self,
@@ -88,7 +86,7 @@ class Consumption:
         partitions: str | None = None,
         segments: str | None = None,
         reason: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> models.ForceCommitStarted:
         """Commit consuming segments now.
 
         All of them, or those of ``partitions``, or ``segments``; a job follows it.
@@ -96,7 +94,7 @@ class Consumption:
         return self._transport.send(
             "POST",
             "/tables/{table}/forceCommit",
-            dict[str, Any],
+            models.ForceCommitStarted,
             names={"table": table},
             query={
                 "batchSize": batch_size,

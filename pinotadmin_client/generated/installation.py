@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pinotadmin_client.generated import models
 from pinotadmin_client.transport import Transport
 
 
@@ -16,20 +17,20 @@ class Installation:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def instances(self) -> dict[str, Any]:
+    def instances(self) -> models.Instances:
         """List the instances.
 
         Names of servers, brokers and controllers that ever joined.
         """
-        return self._transport.send("GET", "/instances", dict[str, Any])
+        return self._transport.send("GET", "/instances", models.Instances)
 
-    def drain_state(self, instance: str) -> dict[str, Any]:
+    def drain_state(self, instance: str) -> models.DrainState:
         """Read the drain of a server.
 
         What the server holds by table, how far its drain is and what is in its way.
         """
         return self._transport.send(
-            "GET", "/api/v1/instances/{instance}/drain", dict[str, Any], names={"instance": instance}
+            "GET", "/api/v1/instances/{instance}/drain", models.DrainState, names={"instance": instance}
         )
 
     def drain(
@@ -39,7 +40,7 @@ class Installation:
         force_commit: bool | None = None,
         min_available_replicas: int | None = None,
         reason: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> models.DrainState:
         """Drain a server.
 
         Begin; with ``dryRun`` what would move, and ``refusals``: why it cannot.
@@ -50,19 +51,23 @@ class Installation:
         return self._transport.send(
             "POST",
             "/api/v1/instances/{instance}/drain",
-            dict[str, Any],
+            models.DrainState,
             names={"instance": instance},
             query={"forceCommit": force_commit, "minAvailableReplicas": min_available_replicas},
             reason=reason,
         )
 
-    def undrain(self, instance: str, *, reason: str | None = None) -> dict[str, Any]:
+    def undrain(self, instance: str, *, reason: str | None = None) -> models.DrainEnded:
         """End the drain of a server.
 
         The server gets its tags back; rebalances that its drain began are stopped, what moved stays.
         """
         return self._transport.send(
-            "DELETE", "/api/v1/instances/{instance}/drain", dict[str, Any], names={"instance": instance}, reason=reason
+            "DELETE",
+            "/api/v1/instances/{instance}/drain",
+            models.DrainEnded,
+            names={"instance": instance},
+            reason=reason,
         )
 
     def version(self) -> dict[str, Any]:
@@ -72,20 +77,20 @@ class Installation:
         """
         return self._transport.send("GET", "/version", dict[str, Any])
 
-    def clusters(self) -> dict[str, Any]:
+    def clusters(self) -> models.Clusters:
         """List the clusters.
 
         Each with its state, since when, its version, when it was mirrored last; the installation's own first.
         """
-        return self._transport.send("GET", "/api/v1/clusters", dict[str, Any])
+        return self._transport.send("GET", "/api/v1/clusters", models.Clusters)
 
-    def tokens(self, *, all_: bool | None = None) -> dict[str, Any]:
+    def tokens(self, *, all_: bool | None = None) -> models.Tokens:
         """List the API tokens.
 
         Newest first, also expired and revoked ones; ``all=true``: everybody's, for administrators of the
         installation.
         """
-        return self._transport.send("GET", "/api/v1/tokens", dict[str, Any], query={"all": all_})
+        return self._transport.send("GET", "/api/v1/tokens", models.Tokens, query={"all": all_})
 
     def create_token(
         self,
@@ -96,7 +101,7 @@ class Installation:
         cluster: str | None = None,
         expires_in_days: int | None = None,
         reason: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> models.NewToken:
         """Create an API token.
 
         Make one: ``{"name", "scopes": ["query"], "tables": "sales_*", "cluster": "*", "expiresInDays": 90}``.
@@ -106,7 +111,7 @@ class Installation:
         return self._transport.send(
             "POST",
             "/api/v1/tokens",
-            dict[str, Any],
+            models.NewToken,
             body={
                 "name": name,
                 "scopes": scopes,
@@ -117,12 +122,12 @@ class Installation:
             reason=reason,
         )
 
-    def revoke_token(self, token: str | int, *, reason: str | None = None) -> dict[str, Any]:
+    def revoke_token(self, token: str | int, *, reason: str | None = None) -> models.TokenRevoked:
         """Revoke an API token.
 
         Revoke it, with those that were made with it: it opens nothing from now on. 404 for tokens of others, but for
         administrators.
         """
         return self._transport.send(
-            "DELETE", "/api/v1/tokens/{token}", dict[str, Any], names={"token": token}, reason=reason
+            "DELETE", "/api/v1/tokens/{token}", models.TokenRevoked, names={"token": token}, reason=reason
         )

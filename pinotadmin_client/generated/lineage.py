@@ -190,7 +190,7 @@ class Lineage:
             reason=reason,
         )
 
-    def explain(self, table: str, entry: str, *, type_: str | None = None) -> dict[str, Any]:
+    def explain(self, table: str, entry: str, *, type_: str | None = None) -> models.Explanation:
         """Explain the state of a lineage entry.
 
         State, who and since when; what it hides and locks; what blocks its end and its revert; lease; what happens
@@ -199,12 +199,14 @@ class Lineage:
         return self._transport.send(
             "GET",
             "/api/v1/lineage/{table}/{entry}/explain",
-            dict[str, Any],
+            models.Explanation,
             names={"table": table, "entry": entry},
             query={"type": type_},
         )
 
-    def compare(self, table: str, *, from_: str, to: str | None = None, type_: str | None = None) -> dict[str, Any]:
+    def compare(
+        self, table: str, *, from_: str, to: str | None = None, type_: str | None = None
+    ) -> models.SnapshotDiff:
         """Compare two snapshots.
 
         Segments, rows, bytes, and range and cardinality of every column. Snapshots are ``current``, ENTRY,
@@ -215,7 +217,7 @@ class Lineage:
         return self._transport.send(
             "GET",
             "/api/v1/lineage/{table}/diff",
-            dict[str, Any],
+            models.SnapshotDiff,
             names={"table": table},
             query={"from": from_, "to": to, "type": type_},
         )

@@ -32,6 +32,17 @@ class AuditEvents(Struct, frozen=True, kw_only=True):
     next: int | None
 
 
+class BadValue(Struct, frozen=True, kw_only=True):
+    """Where a value is that does not fit."""
+
+    file: str
+    line: int | None
+    row: int | None
+    column: str
+    value: str
+    why: str
+
+
 class CheckOutcome(Struct, frozen=True, kw_only=True):
     """One check: measured and allowed value as text."""
 
@@ -59,6 +70,45 @@ class CheckReport(Struct, frozen=True, kw_only=True):
     checks: list[CheckOutcome]
 
 
+class Cluster(Struct, frozen=True, kw_only=True):
+    """A cluster; of the embedded one only name and kind. ``state`` is of a Pinot, ``error`` why it is not up. Secrets
+    are in no answer. Times are ISO 8601 in UTC."""
+
+    name: str
+    kind: Literal["embedded", "pinot"]
+    controller_urls: list[str] = field(default_factory=list, name="controllerUrls")
+    broker_url: str = field(default="", name="brokerUrl")
+    zookeeper: str = field(default="")
+    zookeeper_cluster: str = field(default="", name="zookeeperCluster")
+    zookeeper_user: str = field(default="", name="zookeeperUser")
+    zookeeper_secret_source: str = field(default="", name="zookeeperSecretSource")
+    deep_store_url: str = field(default="", name="deepStoreUrl")
+    auth: str = field(default="")
+    auth_user: str = field(default="", name="authUser")
+    secret_source: str = field(default="", name="secretSource")
+    tls_ca: str = field(default="", name="tlsCa")
+    tls_cert: str = field(default="", name="tlsCert")
+    tls_key: str = field(default="", name="tlsKey")
+    tls_insecure: bool = field(default=False, name="tlsInsecure")
+    pinot_name: str = field(default="", name="pinotName")
+    state: str = field(default="")
+    state_text: str = field(default="", name="stateText")
+    error: str = field(default="")
+    version: str = field(default="")
+    mirror_error: str = field(default="", name="mirrorError")
+    calls_per_minute: int = field(default=0, name="callsPerMinute")
+    state_since: str | None = field(default=None, name="stateSince")
+    checked_at: str | None = field(default=None, name="checkedAt")
+    mirrored_at: str | None = field(default=None, name="mirroredAt")
+    mirror_error_since: str | None = field(default=None, name="mirrorErrorSince")
+
+
+class Clusters(Struct, frozen=True, kw_only=True):
+    """The clusters that this installation drives."""
+
+    clusters: list[Cluster]
+
+
 class ConfigWarning(Struct, frozen=True, kw_only=True):
     """A key of a config that is without effect."""
 
@@ -72,6 +122,74 @@ class DataSchema(Struct, frozen=True, kw_only=True):
 
     column_names: list[str] = field(name="columnNames")
     column_data_types: list[str] = field(name="columnDataTypes")
+
+
+class DefaultUsed(Struct, frozen=True, kw_only=True):
+    """In how many rows the column's default stands for a missing value."""
+
+    column: str
+    rows: int
+    value: Any
+
+
+class DiffColumn(Struct, frozen=True, kw_only=True):
+    """A column in both snapshots: type, range and cardinality; null: it is not in that one."""
+
+    name: str
+    changed: bool
+    from_: dict[str, Any] | None = field(name="from")
+    to: dict[str, Any] | None
+
+
+class DiffSegments(Struct, frozen=True, kw_only=True):
+    """Segments that only one of them has, or both with other rows: the first names, and how many."""
+
+    added: list[str]
+    added_count: int = field(name="addedCount")
+    removed: list[str]
+    removed_count: int = field(name="removedCount")
+    overwritten: list[str]
+    overwritten_count: int = field(name="overwrittenCount")
+    same_count: int = field(name="sameCount")
+
+
+class DiffSide(Struct, frozen=True, kw_only=True):
+    """One of the snapshots that are compared; ``gone``: its segments that are there no more. Times are epoch ms."""
+
+    name: str
+    segments: int
+    rows: int
+    bytes: int
+    start_ms: int | None
+    end_ms: int | None
+    gone_count: int = field(name="goneCount")
+    gone: list[str]
+
+
+class DrainEnded(Struct, frozen=True, kw_only=True):
+    """A server that has its tags back, and tables whose rebalance was stopped."""
+
+    instance: str
+    stopped_rebalances: list[str] = field(name="stoppedRebalances")
+
+
+class DrainState(Struct, frozen=True, kw_only=True):
+    """How far a server is from empty. ``refusals``: by table, what is in the way before it begins; ``problems``: after.
+    What follows ``refusals`` is of a server that is drained, or was. Times are epoch ms, 0: not yet."""
+
+    instance: str
+    state: str
+    percent: int
+    segments_left: int = field(name="segmentsLeft")
+    tables: dict[str, HeldTable]
+    refusals: dict[str, str]
+    tags: list[str] = field(default_factory=list)
+    rebalances: dict[str, str] = field(default={})
+    problems: dict[str, str] = field(default={})
+    actor: str = field(default="")
+    reason: str = field(default="")
+    started_ms: int = field(default=0, name="startedMs")
+    finished_ms: int = field(default=0, name="finishedMs")
 
 
 class EndJob(Struct, frozen=True, kw_only=True):
@@ -94,6 +212,39 @@ class EndJob(Struct, frozen=True, kw_only=True):
     missing_count: int = field(name="missingCount")
 
 
+class Explanation(Struct, frozen=True, kw_only=True):
+    """What a lineage entry hides and locks, what blocks its end and its revert, what happens next and who did what."""
+
+    table: str
+    segment_lineage_entry_id: str = field(name="segmentLineageEntryId")
+    state: Literal["COMPLETED", "IN_PROGRESS", "REVERTED"]
+    since_ms: int = field(name="sinceMs")
+    actor: str
+    summary: str
+    segments_from: NamedSegments = field(name="segmentsFrom")
+    segments_to: NamedSegments = field(name="segmentsTo")
+    hides: NamedSegments
+    locks: NamedSegments
+    pin: PinnedBy | None
+    end: Possible
+    revert: Possible
+    later_entries: list[str] = field(name="laterEntries")
+    replicas: ReplicasOnline
+    lease: dict[str, Any] | None
+    job: str | None
+    push: str | None
+    next: list[dict[str, Any]]
+    events: list[dict[str, Any]]
+
+
+class ForceCommitStarted(Struct, frozen=True, kw_only=True):
+    """The job that follows the commit."""
+
+    force_commit_status: str = field(name="forceCommitStatus")
+    job_meta_zkwrite_status: str = field(name="jobMetaZKWriteStatus")
+    force_commit_job_id: str = field(name="forceCommitJobId")
+
+
 class Heartbeat(Struct, frozen=True, kw_only=True):
     """Until when a replacement stays open (epoch ms), and how often to send a heartbeat."""
 
@@ -106,6 +257,62 @@ class Heartbeat(Struct, frozen=True, kw_only=True):
     heartbeat_every_seconds: float = field(name="heartbeatEverySeconds")
 
 
+class HeldTable(Struct, frozen=True, kw_only=True):
+    """What a server has of a table: replicas, those of them that consume, those that are switched off."""
+
+    segments: int
+    consuming: int
+    switched_off: int = field(name="switchedOff")
+
+
+class IgnoredColumn(Struct, frozen=True, kw_only=True):
+    """A column that the schema does not have, and in how many files it is."""
+
+    column: str
+    files: int
+
+
+class Instances(Struct, frozen=True, kw_only=True):
+    """Names of servers and brokers."""
+
+    instances: list[str]
+
+
+class KeptSegment(Struct, frozen=True, kw_only=True):
+    """A file that is kept of a deleted or replaced segment. Times are ISO 8601 in UTC."""
+
+    segment: str
+    file: str | None
+    bytes: int | None
+    deleted_at: str | None = field(name="deletedAt")
+    deleted_by: str | None = field(name="deletedBy")
+    reason: str | None
+    expires_at: str | None = field(name="expiresAt")
+    restorable: bool
+    why: str
+    replaced_by_crc: int | None = field(name="replacedByCrc")
+    crc: int | None
+    rows: int | None
+
+
+class KeptSegments(Struct, frozen=True, kw_only=True):
+    """One page of them; ``next`` is the offset of the following one."""
+
+    table: str
+    total: int
+    next: int | None
+    segments: list[KeptSegment]
+
+
+class LagAt(Struct, frozen=True, kw_only=True):
+    """A sample of the past."""
+
+    at_ms: int = field(name="atMs")
+    messages: int | None
+    behind_ms: int | None = field(name="behindMs")
+    rows_per_second: float | None = field(default=None, name="rowsPerSecond")
+
+
 class LineageEntry(Struct, frozen=True, kw_only=True):
     """One replacement: ``segmentsTo`` stand for ``segmentsFrom``. ``timestamp``: of its last change, epoch ms."""
 
@@ -113,6 +320,45 @@ class LineageEntry(Struct, frozen=True, kw_only=True):
     segments_to: list[str] = field(name="segmentsTo")
     state: Literal["COMPLETED", "IN_PROGRESS", "REVERTED"]
     timestamp: int
+
+
+class NamedSegments(Struct, frozen=True, kw_only=True):
+    """How many there are, and the first names."""
+
+    count: int
+    names: list[str]
+
+
+class NewToken(Struct, frozen=True, kw_only=True):
+    """A token that was created: ``token`` is what is sent, and is shown here only."""
+
+    id: int
+    name: str
+    owner: str
+    scopes: list[str]
+    cluster: str
+    tables: str
+    state: str
+    created: str
+    expires: str
+    last_used: str | None = field(name="lastUsed")
+    last_used_from: str | None = field(name="lastUsedFrom")
+    revoked: str | None
+    revoked_by: str | None = field(name="revokedBy")
+    token: str = field(default="")
+
+
+class PartitionLag(Struct, frozen=True, kw_only=True):
+    """The lag of a partition, as its best replica has it, and samples of the last day."""
+
+    partition: int
+    segment: str | None
+    messages: int | None
+    behind_ms: int | None = field(name="behindMs")
+    offset: str | None
+    last_consumed_ms: int | None = field(name="lastConsumedMs")
+    replicas: list[ReplicaLag]
+    history: list[LagAt]
 
 
 class PauseStatus(Struct, frozen=True, kw_only=True):
@@ -138,6 +384,21 @@ class Pin(Struct, frozen=True, kw_only=True):
     actor: str
     reason: str
     missing_segments: list[str] = field(name="missingSegments")
+
+
+class PinnedBy(Struct, frozen=True, kw_only=True):
+    """Who pinned the entry, and why."""
+
+    actor: str
+    reason: str
+
+
+class Possible(Struct, frozen=True, kw_only=True):
+    """Whether it is possible now, what blocks it, what to do."""
+
+    possible: bool
+    blocked_by: list[str] = field(name="blockedBy")
+    remedies: list[str]
 
 
 class Push(Struct, frozen=True, kw_only=True):
@@ -196,6 +457,20 @@ class PushDetails(Struct, frozen=True, kw_only=True):
     segments: list[PushedSegment]
 
 
+class PushReport(Struct, frozen=True, kw_only=True):
+    """What a push found in its files; ``isComplete``: all of them were read."""
+
+    push: str
+    table_name: str = field(name="tableName")
+    rows_read: int = field(name="rowsRead")
+    bad_rows: int = field(name="badRows")
+    error_rate: float = field(name="errorRate")
+    is_complete: bool = field(name="isComplete")
+    ignored_columns: list[IgnoredColumn] = field(name="ignoredColumns")
+    defaults: list[DefaultUsed]
+    bad_values: list[BadValue] = field(name="badValues")
+
+
 class PushedSegment(Struct, frozen=True, kw_only=True):
     """One segment of a push."""
 
@@ -229,6 +504,25 @@ class QueryProblem(Struct, frozen=True, kw_only=True):
 
     error_code: int = field(name="errorCode")
     message: str
+
+
+class ReplicaLag(Struct, frozen=True, kw_only=True):
+    """How far one replica is behind the end of the stream; null: not known."""
+
+    server: str
+    consuming: bool
+    offset: str | None
+    messages: int | None
+    behind_ms: int | None = field(name="behindMs")
+
+
+class ReplicasOnline(Struct, frozen=True, kw_only=True):
+    """Replicas of the new side that are served, of those that are to be; which are missing and why."""
+
+    online: int
+    wanted: int
+    missing_count: int = field(name="missingCount")
+    missing: list[dict[str, Any]]
 
 
 class ResultTable(Struct, frozen=True, kw_only=True):
@@ -305,6 +599,70 @@ class RollbackStep(Struct, frozen=True, kw_only=True):
     pinned: bool
 
 
+class SchemaChanged(Struct, frozen=True, kw_only=True):
+    """What was done."""
+
+    status: str
+    unrecognized_properties: dict[str, Any] = field(name="unrecognizedProperties")
+
+
+class SegmentOutcome(Struct, frozen=True, kw_only=True):
+    """What became of one segment, or would; ``remedy``: what to do where it was refused."""
+
+    segment: str
+    outcome: Literal["done", "failed", "refused", "unchanged"]
+    message: str
+    remedy: str
+    bytes: int | None
+    crc: int | None
+
+
+class SegmentSize(Struct, frozen=True, kw_only=True):
+    """Bytes of a segment on all servers together; estimated: with those of servers that do not report."""
+
+    reported_size_in_bytes: int = field(name="reportedSizeInBytes")
+    estimated_size_in_bytes: int = field(name="estimatedSizeInBytes")
+    server_info: dict[str, SizeOfServer] = field(name="serverInfo")
+
+
+class SegmentsChanged(Struct, frozen=True, kw_only=True):
+    """What became of each segment; ``summary`` counts the outcomes."""
+
+    table: str
+    dry_run: bool = field(name="dryRun")
+    summary: dict[str, int]
+    segments: list[SegmentOutcome]
+
+
+class SizeOfServer(Struct, frozen=True, kw_only=True):
+    """Bytes on one server; -1: it does not report."""
+
+    segment_name: str = field(name="segmentName")
+    disk_size_in_bytes: int = field(name="diskSizeInBytes")
+
+
+class SizeOfType(Struct, frozen=True, kw_only=True):
+    """Bytes of the segments of one type."""
+
+    reported_size_in_bytes: int = field(name="reportedSizeInBytes")
+    estimated_size_in_bytes: int = field(name="estimatedSizeInBytes")
+    missing_segments: int = field(name="missingSegments")
+    segments: dict[str, SegmentSize]
+
+
+class SnapshotDiff(Struct, frozen=True, kw_only=True):
+    """What is different in ``to``."""
+
+    table: str
+    from_: DiffSide = field(name="from")
+    to: DiffSide
+    segments: DiffSegments
+    rows_change: int = field(name="rowsChange")
+    bytes_change: int = field(name="bytesChange")
+    columns: list[DiffColumn]
+    notes: list[str]
+
+
 class SnapshotSummary(Struct, frozen=True, kw_only=True):
     """What queries see: segments, rows, bytes of their files, first and last time (epoch ms, null when unknown)."""
 
@@ -313,6 +671,14 @@ class SnapshotSummary(Struct, frozen=True, kw_only=True):
     bytes: int
     start_ms: int | None
     end_ms: int | None
+
+
+class Snooze(Struct, frozen=True, kw_only=True):
+    """Until when nobody is notified of a finding, and why."""
+
+    until: str
+    actor: str
+    reason: str
 
 
 class StartedReplacement(Struct, frozen=True, kw_only=True):
@@ -335,12 +701,42 @@ class TableChanged(Struct, frozen=True, kw_only=True):
     warnings: list[ConfigWarning] = field(default_factory=list)
 
 
+class TableFinding(Struct, frozen=True, kw_only=True):
+    """Something that is wrong with a table. Times are ISO 8601 in UTC."""
+
+    id: int
+    kind: str
+    subject: str
+    severity: Literal["error", "warning"]
+    message: str
+    first_seen: str = field(name="firstSeen")
+    last_seen: str = field(name="lastSeen")
+    closed_at: str | None = field(name="closedAt")
+    is_fixable: bool = field(name="isFixable")
+    snooze: Snooze | None
+    assignee: str = field(default="")
+
+
+class TableFindings(Struct, frozen=True, kw_only=True):
+    """Findings of a table, errors first."""
+
+    table: str
+    findings: list[TableFinding]
+
+
 class TableHistory(Struct, frozen=True, kw_only=True):
     """Snapshots, newest first; ``more``: there are older ones (parameter ``before``)."""
 
     table: str
     snapshots: list[TableSnapshot]
     more: bool
+
+
+class TableLag(Struct, frozen=True, kw_only=True):
+    """The lag of each partition."""
+
+    table: str
+    partitions: list[PartitionLag]
 
 
 class TableLineage(Struct, frozen=True, kw_only=True):
@@ -354,6 +750,16 @@ class TableNames(Struct, frozen=True, kw_only=True):
     """Names of tables."""
 
     tables: list[str]
+
+
+class TableSize(Struct, frozen=True, kw_only=True):
+    """Bytes on the disks of all servers together."""
+
+    table_name: str = field(name="tableName")
+    reported_size_in_bytes: int = field(name="reportedSizeInBytes")
+    estimated_size_in_bytes: int = field(name="estimatedSizeInBytes")
+    offline_segments: SizeOfType | None = field(name="offlineSegments")
+    realtime_segments: SizeOfType | None = field(name="realtimeSegments")
 
 
 class TableSnapshot(Struct, frozen=True, kw_only=True):
@@ -382,6 +788,50 @@ class TableState(Struct, frozen=True, kw_only=True):
     """enabled or disabled."""
 
     state: str
+
+
+class TableTotals(Struct, frozen=True, kw_only=True):
+    """Segments, rows and bytes, each segment counted once. The maps, which are Pinot's, are empty."""
+
+    table_name: str = field(name="tableName")
+    disk_size_in_bytes: int = field(name="diskSizeInBytes")
+    num_segments: int = field(name="numSegments")
+    num_rows: int = field(name="numRows")
+    column_length_map: dict[str, Any] = field(name="columnLengthMap")
+    column_cardinality_map: dict[str, Any] = field(name="columnCardinalityMap")
+    max_num_multi_values_map: dict[str, Any] = field(name="maxNumMultiValuesMap")
+    column_index_size_map: dict[str, Any] = field(name="columnIndexSizeMap")
+
+
+class Token(Struct, frozen=True, kw_only=True):
+    """An API token without its secret. ``tables`` is a pattern; times are ISO 8601 in UTC."""
+
+    id: int
+    name: str
+    owner: str
+    scopes: list[str]
+    cluster: str
+    tables: str
+    state: str
+    created: str
+    expires: str
+    last_used: str | None = field(name="lastUsed")
+    last_used_from: str | None = field(name="lastUsedFrom")
+    revoked: str | None
+    revoked_by: str | None = field(name="revokedBy")
+
+
+class TokenRevoked(Struct, frozen=True, kw_only=True):
+    """What was done, and the ids of all tokens that are revoked now."""
+
+    status: str
+    revoked: list[int]
+
+
+class Tokens(Struct, frozen=True, kw_only=True):
+    """API tokens, newest first."""
+
+    tokens: list[Token]
 
 
 class UndoDone(Struct, frozen=True, kw_only=True):

@@ -88,12 +88,12 @@ class Pushes:
             reason=reason,
         )
 
-    def report(self, push_id: str) -> dict[str, Any]:
+    def report(self, push_id: str) -> models.PushReport:
         """Read what a push ignored, defaulted and refused.
 
         Columns that were ignored, defaults used by column, bad rows with file, line and value (the first 1,000). 404:
         none yet.
         """
         return self._transport.send(
-            "GET", "/api/v1/pushes/{push_id}/report", dict[str, Any], names={"push_id": push_id}
+            "GET", "/api/v1/pushes/{push_id}/report", models.PushReport, names={"push_id": push_id}
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pinotadmin_client.generated import models
 from pinotadmin_client.transport import Transport
 
 
@@ -38,29 +39,34 @@ class Schemas:
         force: bool | None = None,
         override: bool | None = None,
         reason: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> models.SchemaChanged:
         """Create a schema.
 
         Create or, unless override=false, change a schema.
         """
         return self._transport.send(
-            "POST", "/schemas", dict[str, Any], query={"force": force, "override": override}, body=body, reason=reason
+            "POST",
+            "/schemas",
+            models.SchemaChanged,
+            query={"force": force, "override": override},
+            body=body,
+            reason=reason,
         )
 
-    def update(self, schema: str, body: Mapping[str, Any], *, reason: str | None = None) -> dict[str, Any]:
+    def update(self, schema: str, body: Mapping[str, Any], *, reason: str | None = None) -> models.SchemaChanged:
         """Change a schema.
 
         Add columns.
         """
         return self._transport.send(
-            "PUT", "/schemas/{schema}", dict[str, Any], names={"schema": schema}, body=body, reason=reason
+            "PUT", "/schemas/{schema}", models.SchemaChanged, names={"schema": schema}, body=body, reason=reason
         )
 
-    def delete(self, schema: str, *, reason: str | None = None) -> dict[str, Any]:
+    def delete(self, schema: str, *, reason: str | None = None) -> models.Status:
         """Delete a schema.
 
         Delete a schema that no table uses.
         """
         return self._transport.send(
-            "DELETE", "/schemas/{schema}", dict[str, Any], names={"schema": schema}, reason=reason
+            "DELETE", "/schemas/{schema}", models.Status, names={"schema": schema}, reason=reason
         )

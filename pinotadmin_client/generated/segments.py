@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pinotadmin_client.generated import models
 from pinotadmin_client.transport import Transport
 
 
@@ -67,7 +68,7 @@ class Segments:
         retention: str | None = None,
         type_: str | None = None,
         reason: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> models.SegmentsChanged:
         """Delete segments, with an answer for each.
 
         Body: {"segments": [names]}. What may be deleted is, in one step; what may not is reported one by one.
@@ -75,7 +76,7 @@ class Segments:
         return self._transport.send(
             "POST",
             "/api/v1/segments/{table}/delete",
-            dict[str, Any],
+            models.SegmentsChanged,
             names={"table": table},
             query={"force": force, "retention": retention, "type": type_},
             body={
@@ -97,7 +98,7 @@ class Segments:
         offset: int | None = None,
         prefix: str | None = None,
         type_: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> models.KeptSegments:
         """List the deleted segments that can be restored.
 
         Latest deletion first: name, bytes, when and by whom deleted, until when it is kept, whether it can be
@@ -106,7 +107,7 @@ class Segments:
         return self._transport.send(
             "GET",
             "/api/v1/segments/{table}/deleted",
-            dict[str, Any],
+            models.KeptSegments,
             names={"table": table},
             query={"limit": limit, "offset": offset, "prefix": prefix, "type": type_},
         )
@@ -125,7 +126,7 @@ class Segments:
         switch: bool | None = None,
         type_: str | None = None,
         reason: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> models.SegmentsChanged:
         """Restore deleted segments.
 
         Body: {"segments": [names]}. Record, file and row come back; each name is answered with what became of it, and
@@ -139,7 +140,7 @@ class Segments:
         return self._transport.send(
             "POST",
             "/api/v1/segments/{table}/restore",
-            dict[str, Any],
+            models.SegmentsChanged,
             names={"table": table},
             query={
                 "force": force,

@@ -138,23 +138,23 @@ class Tables:
         """
         return self._transport.send("GET", "/tables/{table}/schema", dict[str, Any], names={"table": table})
 
-    def size(self, table: str) -> dict[str, Any]:
+    def size(self, table: str) -> models.TableSize:
         """Read the size of a table.
 
         Bytes per segment and server, as live servers report them.
         """
-        return self._transport.send("GET", "/tables/{table}/size", dict[str, Any], names={"table": table})
+        return self._transport.send("GET", "/tables/{table}/size", models.TableSize, names={"table": table})
 
-    def totals(self, table: str, *, type_: str) -> dict[str, Any]:
+    def totals(self, table: str, *, type_: str) -> models.TableTotals:
         """Read the totals of a table's segments.
 
         Sums over the table's segments; the type is required.
         """
         return self._transport.send(
-            "GET", "/tables/{table}/metadata", dict[str, Any], names={"table": table}, query={"type": type_}
+            "GET", "/tables/{table}/metadata", models.TableTotals, names={"table": table}, query={"type": type_}
         )
 
-    def findings(self, table: str, *, closed: bool | None = None, type_: str | None = None) -> dict[str, Any]:
+    def findings(self, table: str, *, closed: bool | None = None, type_: str | None = None) -> models.TableFindings:
         """List the findings of a table.
 
         Open ones, errors first, each with its snooze and whether it can be fixed from here; with ``closed=true``
@@ -163,7 +163,7 @@ class Tables:
         return self._transport.send(
             "GET",
             "/api/v1/tables/{table}/findings",
-            dict[str, Any],
+            models.TableFindings,
             names={"table": table},
             query={"closed": closed, "type": type_},
         )

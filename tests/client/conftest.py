@@ -58,5 +58,5 @@ def connect(cluster: ApiCluster, http: httpx.Client) -> Connect:
 def client(connect: Connect) -> Client:
     """With a token that may do everything."""
     root = connect(user="root", password=PASSWORD)
-    token = root.installation.create_token(name="tests", scopes=["administer", "query"])["token"]
+    token = root.installation.create_token(name="tests", scopes=["administer", "query"]).token
     return connect(token=token)

@@ -123,7 +123,7 @@ def test_names_are_quoted_and_cannot_leave_their_place_in_the_path() -> None:
 
     client = Client(URL, token="x", http=httpx.Client(transport=httpx.MockTransport(answer)))
     for name in ("../tokens", "t?type=x", "a/b#c", "%2e%2e"):
-        client.tables.size(name)
+        client.tables.schema(name)
     assert [path.count(b"/") for path in sent] == [3] * 4
     assert b"?" not in b"".join(sent)
     with pytest.raises(ValueError, match="slash"):

@@ -26,7 +26,7 @@ def pinotadmin(connect: Connect, http: httpx.Client, monkeypatch: pytest.MonkeyP
     """The command with URL and token from the environment; returns its exit status."""
     monkeypatch.setattr(http, "close", lambda: None)
     root = connect(user="root", password=PASSWORD)
-    token = root.installation.create_token(name="tests", scopes=["administer", "query"])["token"]
+    token = root.installation.create_token(name="tests", scopes=["administer", "query"]).token
     monkeypatch.setenv("PINOTADMIN_URL", URL)
     monkeypatch.setenv("PINOTADMIN_TOKEN", token)
     return lambda *arguments: run(arguments, http=http)

@@ -75,10 +75,27 @@ def test_a_role_of_another_session_is_not_ones_own() -> None:
     node = store.get(paths.elected("mirror"))
     assert node is not None
     assert node.record is not None
-    store.replace(paths.elected("mirror"), node.record.with_simple_items({"SESSION_ID": "f00"}), node.version)
+    another = {"SESSION_ID": "f00", "PROCESS": "2@b"}
+    store.replace(paths.elected("mirror"), node.record.with_simple_items(another), node.version)
     assert not mine.is_mine()
     mine.leave()
     assert store.exists(paths.elected("mirror")) is not None
+
+
+def test_a_role_that_was_taken_while_the_session_ended_is_taken_again() -> None:
+    """The znode was made in the new session and names the old one: the process would wait for itself for ever."""
+    store = MemoryStore()
+    mine = Elected(store, "mirror", "1@a")
+    assert mine.is_mine()
+    node = store.get(paths.elected("mirror"))
+    assert node is not None
+    assert node.record is not None
+    store.replace(paths.elected("mirror"), node.record.with_simple_items({"SESSION_ID": "f00"}), node.version)
+    assert [mine.is_mine(), mine.is_mine(), mine.holder()] == [True, True, "1@a"]
+    taken = store.get(paths.elected("mirror"))
+    assert taken is not None
+    assert taken.record is not None
+    assert taken.record.simple["SESSION_ID"] == store.session_id()
 
 
 def test_on_the_same_host_the_role_of_a_dead_process_is_taken_at_once() -> None:
@@ -88,7 +105,7 @@ def test_on_the_same_host_the_role_of_a_dead_process_is_taken_at_once() -> None:
     assert Elected(store, "mirror", f"{gone.pid}@{host}").is_mine()
     path, mine = paths.elected("mirror"), Elected(store, "mirror", f"{os.getpid()}@{host}")
     for process, namespace, is_taken in (
-        (f"{os.getpid()}@{host}", None, False),  # it lives
+        (f"{os.getppid()}@{host}", None, False),  # it lives
         (f"{gone.pid}@elsewhere", None, False),
         (f"{gone.pid}@{host}", "pid:[1]", False),  # of another container
         (f"{gone.pid}@{host}", None, True),

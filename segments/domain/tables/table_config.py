@@ -32,7 +32,8 @@ _PLAIN: Final = ("tableName", "tableType", "isDimTable", "isMaterializedView", "
 _MANDATORY: Final = ("segmentsConfig", "tenants", "tableIndexConfig", "metadata")
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 86_400_000
-_UNIT_MS: Final = {"DAYS": DAY_MS, "HOURS": HOUR_MS, "MINUTES": 60_000, "SECONDS": 1_000, "MILLISECONDS": 1}
+#: Milliseconds of the units of a retention, as Pinot names them.
+UNIT_MS: Final = {"DAYS": DAY_MS, "HOURS": HOUR_MS, "MINUTES": 60_000, "SECONDS": 1_000, "MILLISECONDS": 1}
 #: Milliseconds of the units of a period, in the order in which they are written.
 _PERIOD_MS: Final = {"d": DAY_MS, "h": HOUR_MS, "m": 60_000, "s": 1_000}
 _PERIOD_PART: Final = re.compile(r"([0-9]{1,9})([dhms])\s*", re.IGNORECASE)
@@ -196,7 +197,7 @@ class TableConfig:
     @property
     def time_retention_ms(self) -> int | None:
         """Age after which APPEND data goes; None: kept for ever (not set or unreadable)."""
-        unit = _UNIT_MS.get((self.segments.retention_time_unit or "").upper())
+        unit = UNIT_MS.get((self.segments.retention_time_unit or "").upper())
         try:
             value = int(self.segments.retention_time_value or 0)
         except ValueError:

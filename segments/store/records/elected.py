@@ -26,7 +26,7 @@ class Elected:
         found = self._store.get(path)
         if found is not None and found.record is not None and found.record.simple.get("SESSION_ID") == session:
             return True
-        if found is not None and not _is_dead(found):
+        if found is not None and not self._is_over(found):
             return False
         try:
             if found is not None:
@@ -36,6 +36,15 @@ class Elected:
         except (Conflict, OutcomeUnknown):
             return False  # asked again by the caller
         return True
+
+    def _is_over(self, found: Versioned) -> bool:
+        """Was it a process of this host that is gone, or this one itself? Its session need not be waited for. When a
+        session ends while the znode is made, it is made in the next session and names the one before: nobody's, for as
+        long as this process lives.
+        """
+        simple = found.record.simple if found.record else {}
+        is_own = simple.get("PROCESS") == self._process and simple.get("NAMESPACE") == _namespace()
+        return is_own or _is_dead(found)
 
     def holder(self) -> str:
         """Who has it (pid@host); empty: nobody."""
@@ -49,7 +58,7 @@ class Elected:
 
 
 def _is_dead(found: Versioned) -> bool:
-    """Was it a process of this host that is gone? Its session need not be waited for."""
+    """Was it a process of this host that is gone?"""
     simple = found.record.simple if found.record else {}
     pid, _, host = simple.get("PROCESS", "").partition("@")
     is_here = host == socket.gethostname() and simple.get("NAMESPACE") == _namespace()

@@ -170,7 +170,9 @@ def test_charts_and_the_rest_document_have_the_samples_and_the_marks(operator: C
     page = operator.get(PAGE).content.decode()
     data = json.loads(re.search(r'<pre hidden id="stream-messages">(.*?)</pre>', page, re.S)[1].replace("&quot;", '"'))  # type: ignore[index]
     assert data["series"][0]["values"][0] == 200
-    assert len(data["x"]["values"]) == 17  # six samples a point, over a day
+    assert len(data["x"]["values"]) == 18  # six samples a point, over a day, and the newest, which holds now
+    assert data["series"][0]["values"][-1] == 101
+    assert "101 now, at most 200" in page
     assert [mark["text"] for mark in data["marks"]] == ["commit", "paused"]
     assert data["x"]["zone"] == "UTC"
     body = operator.get(f"/api/v1/tables/{TABLE.typed}/stream?hours=6&partition=0").json()

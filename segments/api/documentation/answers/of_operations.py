@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from segments.api.documentation.answers import history, replacement, work
+from segments.api.documentation.answers import contents, explanations, history, installation, replacement, work
 
 _ENTRY: Final = "/api/v1/lineage/{table}/{entry}"
 _RESTORE: Final = "/api/v1/tables/{table}/snapshots/{number}/restore"
@@ -49,6 +49,28 @@ ANSWERS: Final[Mapping[str, tuple[Any, ...]]] = {
     "GET /query/sql": (work.QueryAnswer,),
     "POST /query/sql": (work.QueryAnswer,),
     "GET /api/v1/audit": (work.AuditEvents,),
+    "POST /schemas": (contents.SchemaChanged,),
+    "PUT /schemas/{schema}": (contents.SchemaChanged,),
+    "DELETE /schemas/{schema}": (work.Status,),
+    "GET /tables/{table}/size": (contents.TableSize,),
+    "GET /tables/{table}/metadata": (contents.TableTotals,),
+    "GET /api/v1/tables/{table}/findings": (contents.TableFindings,),
+    "GET /api/v1/tables/{table}/lag": (contents.TableLag,),
+    "POST /tables/{table}/forceCommit": (contents.ForceCommitStarted,),
+    "POST /api/v1/segments/{table}/delete": (contents.SegmentsChanged,),
+    "POST /api/v1/segments/{table}/restore": (contents.SegmentsChanged,),
+    "GET /api/v1/segments/{table}/deleted": (contents.KeptSegments,),
+    "GET /api/v1/pushes/{push_id}/report": (contents.PushReport,),
+    f"GET {_ENTRY}/explain": (explanations.Explanation,),
+    "GET /api/v1/lineage/{table}/diff": (explanations.SnapshotDiff,),
+    "GET /instances": (installation.Instances,),
+    "GET /api/v1/instances/{instance}/drain": (installation.DrainState,),
+    "POST /api/v1/instances/{instance}/drain": (installation.DrainState,),
+    "DELETE /api/v1/instances/{instance}/drain": (installation.DrainEnded,),
+    "GET /api/v1/clusters": (installation.Clusters,),
+    "GET /api/v1/tokens": (installation.Tokens,),
+    "POST /api/v1/tokens": (installation.NewToken,),
+    "DELETE /api/v1/tokens/{token}": (installation.TokenRevoked,),
 }
 
 #: Models of answers that may also be empty, which OpenAPI cannot say: GET /segments/{table}/lineage.

@@ -21,6 +21,7 @@ from segments.domain.tables import table_config as configs
 from segments.domain.tables.edits.document_version import check_version
 from segments.domain.tables.kept_secrets import has_mask, keep_secrets
 from segments.domain.tables.keyed_checks import check_keyed, check_unchanged
+from segments.domain.tables.readable_values import check_readable
 from segments.domain.tables.schema import Schema
 from segments.domain.tables.server_tags import check_tags
 from segments.domain.tables.table_config import TableConfig
@@ -41,9 +42,11 @@ from segments.store.base import Create, Replace, Versioned, Write
 from segments.store.update import update_record, update_transaction
 
 
-def validate_config(ctx: Context, config: TableConfig, schema: Schema | None = None) -> Schema:
-    """Check a config against its schema, or against ``schema``, which is to be it; returns that. InvalidInput, also
-    when the schema is missing.
+def validate_config(
+    ctx: Context, config: TableConfig, schema: Schema | None = None, before: TableConfig | None = None
+) -> Schema:
+    """Check a config, which replaces ``before``, against its schema, or against ``schema``, which is to be it; returns
+    that. InvalidInput, also when the schema is missing.
     """
     if config.table.raw in (DELETED, RECORDS, STAGING, INGESTION):
         raise InvalidInput(
@@ -54,6 +57,7 @@ def validate_config(ctx: Context, config: TableConfig, schema: Schema | None = N
     check_peer_scheme(config, have_tls=have_tls)
     check_has_place(config, has_deep_store=ctx.deep_store.exists, have_tls=have_tls)
     check_tags(config)
+    check_readable(config, before)
     if config.table.type == REALTIME:
         for stream in check_realtime(config):
             ctx.check_stream(stream)
@@ -146,7 +150,7 @@ def _checked(ctx: Context, given: TableConfig, schema: Schema | None = None) -> 
         raise table_not_found(given.table)
     config = _with_secrets_of(node, given)
     with secrets_masked_in_errors(config.body):
-        validate_config(ctx, config, schema)
+        validate_config(ctx, config, schema, _stored(node))
     check_has_servers(ctx, config, _stored(node))
     return config
 

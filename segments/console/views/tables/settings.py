@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from django.contrib import messages
+from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -142,11 +143,13 @@ def _page(
 def history(request: HttpRequest, typed: str) -> HttpResponse:
     """The versions of the table's config and schema, newest first, each with what it changed."""
     table, name = find_table(request, typed)
-    listing = cut(history_of(ctx_of(request), name).order_by("-pk"), page_number(request.GET.get("page")))
+    rows = history_of(ctx_of(request), name)
+    listing = cut(rows.order_by("-pk"), page_number(request.GET.get("page")))
+    present = set(rows.order_by().values("document").annotate(newest=Max("pk")).values_list("newest", flat=True))
     context = {
         **head(request, table, "config"),
         "listing": listing,
-        "versions": [(row, changes_of(row)) for row in listing],
+        "versions": [(row, changes_of(row), row.pk in present) for row in listing],
         "may_administer": may(request, ADMINISTER, table.name),
     }
     return render(request, "console/settings/history.html", context)

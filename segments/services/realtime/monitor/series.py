@@ -143,7 +143,9 @@ def _now(samples: Sequence[LagSample], rate: float | None) -> Now:
 
 
 def _points(rows: Iterable[tuple[datetime, int | None, int | None, float | None]], together: int) -> list[Point]:
-    """One point for so many samples: the most messages and time of them, the mean of their rates."""
+    """One point for so many samples: the most messages and time of them, the mean of their rates. The newest sample is
+    one of its own: it is what holds now.
+    """
     points: list[Point] = []
     group: list[tuple[datetime, int | None, int | None, float | None]] = []
     for row in rows:
@@ -153,7 +155,7 @@ def _points(rows: Iterable[tuple[datetime, int | None, int | None, float | None]
                 points.append(Point((_ms(group[-1][0]) or 0) + 1, None, None, None))
             group = []
         group.append(row)
-    return [*points, _point(group)] if group else points
+    return [*points, *([_point(group[:-1])] if group[:-1] else []), *([_point(group[-1:])] if group else [])]
 
 
 def _point(group: Sequence[tuple[datetime, int | None, int | None, float | None]]) -> Point:
