@@ -52,7 +52,8 @@ class LimitedTask(Task):  # type: ignore[type-arg]  # generic in the stubs only
         """In the trace of what the task was queued for, if that is traced. It fails at once while the database does not
         answer.
         """
-        _outage().before_use()
+        if not (self.request.called_directly or self.request.is_eager):  # else the connection is the caller's
+            _outage().before_use()
         parent = header_of(self.request, traces.HEADER)
         with traces.received(f"task {self.name}", parent, may_begin=False):
             return super().__call__(*args, **kwargs)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from urllib.parse import unquote, urlsplit
 from zoneinfo import ZoneInfo
 
-from segments.domain.formats.spark_master import is_master
+from segments.domain.push.spark_master import is_master
 
 
 class WrongText(ValueError):

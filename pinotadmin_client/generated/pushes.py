@@ -41,7 +41,7 @@ class Pushes:
         spec: dict[str, Any] | str,
         override_checks: str | None = None,
         overwrite: bool | None = None,
-        strict_snapshot: str | None = None,
+        strict_snapshot: bool | None = None,
         reason: str | None = None,
     ) -> models.Push:
         """Start a push.

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from segments.domain.formats.spark_master import standalone_masters
+from segments.domain.push.spark_master import standalone_masters
 from segments.errors import Unavailable
 
 #: Seconds that a job waits for its first executor.

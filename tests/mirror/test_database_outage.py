@@ -27,11 +27,11 @@ from tests.waiting import wait_until
 class Database:
     """Answers, or not."""
 
-    is_away, asked = False, 0
+    is_down, asked = False, 0
 
     def __call__(self) -> None:
         self.asked += 1
-        if self.is_away:
+        if self.is_down:
             raise OperationalError("connection refused\n")
 
 
@@ -41,12 +41,12 @@ def test_an_outage_is_one_line_and_its_end_another_however_often_it_is_tried(cap
     caplog.set_level(logging.INFO)
     outage.check()
     assert database.asked == 0, "a database that answered last is not asked beforehand"
-    database.is_away = True
+    database.is_down = True
     for _ in range(20):
         outage.note(OperationalError("connection refused\n"))
         with suppress(OperationalError):
             outage.check()
-    database.is_away = False
+    database.is_down = False
     for _ in range(3):
         outage.check()
     assert [record.getMessage() for record in caplog.records] == [
@@ -80,7 +80,7 @@ def test_what_fails_for_it_writes_no_line_of_its_own(
     outage: tuple[Outage, Database], caplog: pytest.LogCaptureFixture
 ) -> None:
     _, database = outage
-    database.is_away = True
+    database.is_down = True
     for _ in range(5):
         fail(OperationalError("server closed the connection"))
         logging.getLogger("django_celery_beat.schedulers").warning("waiting to retry in next call...")
@@ -103,7 +103,7 @@ def test_what_a_database_refuses_that_answers_is_written_with_its_cause(
 
 def test_processes_of_a_pool_write_one_line_together(outage: tuple[Outage, Database]) -> None:
     made, database = outage
-    database.is_away = True
+    database.is_down = True
     forked = multiprocessing.get_context("fork").Process(target=made.note, args=(OperationalError("refused"),))
     forked.start()
     forked.join(30)
@@ -116,13 +116,13 @@ def test_a_watch_notes_the_end_without_anybody_who_uses_the_database(
     outage: tuple[Outage, Database], caplog: pytest.LogCaptureFixture
 ) -> None:
     made, database = outage
-    database.is_away = True
+    database.is_down = True
     made.note(OperationalError("refused"))
     asked = list[bool]()
 
     def over() -> bool:
         asked.append(True)
-        database.is_away = len(asked) < 3
+        database.is_down = len(asked) < 3
         return not made.is_on
 
     made.watch(0.001, over)
@@ -130,11 +130,11 @@ def test_a_watch_notes_the_end_without_anybody_who_uses_the_database(
 
 
 @pytest.mark.parametrize("has_read", [True, False])
-def test_beat_fires_what_it_knows_while_the_database_is_away(
+def test_beat_fires_what_it_knows_while_the_database_is_down(
     outage: tuple[Outage, Database], monkeypatch: pytest.MonkeyPatch, has_read: bool
 ) -> None:
     _, database = outage
-    database.is_away = True
+    database.is_down = True
     beat, ticks = object.__new__(ElectedScheduler), list[bool]()
     beat._initial_read = not has_read
     monkeypatch.setattr(elected_beat, "database_outage", outage[0])
@@ -149,7 +149,7 @@ def test_beat_fires_what_it_knows_while_the_database_is_away(
     assert beat._fire() == (0.5 if has_read else 1.0)
     assert beat._fire() == (0.5 if has_read else 1.0)
     assert len(ticks) == (2 if has_read else 1), "what was never read is read when the database answers"
-    database.is_away = False
+    database.is_down = False
     beat._initial_read = False
     assert beat._fire() == 0.5
     assert not outage[0].is_on
@@ -160,7 +160,7 @@ def test_the_follower_tries_on_without_a_traceback_and_ends_up_to_date(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     database = Database()
-    database.is_away = True
+    database.is_down = True
     monkeypatch.setattr(cluster_follower, "database_outage", Outage(database))
     monkeypatch.setattr(cluster_follower, "_PAUSES_S", (0.01, 0.01))
     tries = list[int]()
@@ -175,7 +175,7 @@ def test_the_follower_tries_on_without_a_traceback_and_ends_up_to_date(
     running.start()
     try:
         wait_until(lambda: database.asked > 5, 30)
-        database.is_away = False
+        database.is_down = False
         wait_until(lambda: "answers again" in caplog.text, 30)
     finally:
         follower.stop()

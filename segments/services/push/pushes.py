@@ -63,10 +63,10 @@ def create_push(
 ) -> Push:
     """Check everything that can be checked before work begins, freeze the plan, and store the push as QUEUED.
 
-    ``spec`` is Pinot's job specification (YAML or JSON text, or values); ``roots`` are the folders that may be read;
-    ``override_checks``: why failed checks do not stop it; ``overwrite``: it may replace segments by name;
-    ``strict_snapshot``: it does not switch when segments were added since its start; ``upload`` is the id of the upload
-    whose folder it reads, and becomes its own. Raises InvalidInput with the key (``field``), NotFound for table, folder
+    ``spec`` is Pinot's job specification (YAML or JSON text, or values), ``roots`` the folders that may be read,
+    ``override_checks`` why failed checks do not stop it. ``overwrite``: it may replace segments by name;
+    ``strict_snapshot``: it does not switch when segments were added since its start; ``upload``: the upload whose
+    folder it reads, and whose id is its own. Raises InvalidInput with the key (``field``), NotFound for table, folder
     or files, Forbidden for a folder outside the roots or a used-up quota, StateConflict while another push replaces the
     same table, or when it would replace segments by name, TooManyRequests when too many of one's own or the table's
     wait or run.

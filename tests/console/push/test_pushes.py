@@ -30,7 +30,7 @@ def calls(monkeypatch: pytest.MonkeyPatch, world: World) -> Calls:
     """``create_push`` makes a row, the queue takes it."""
     calls = Calls()
 
-    def create(ctx: Any, spec: str, actor: Any, *, roots: Any, overwrite: bool) -> Push:
+    def create(ctx: Any, spec: str, actor: Any, *, roots: Any, **_: bool) -> Push:
         calls.append((ctx, spec, actor))
         return make_push(state="QUEUED", stage="LIST")
 
