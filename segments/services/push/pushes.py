@@ -76,12 +76,11 @@ def create_push(
     wanted = parse_spec(spec)
     config, schema = read_table_config(ctx, wanted.table), _read_schema(ctx, wanted.table.raw)
     _check_supported(config, schema)
-    strict = _checked_strict(config, is_strict=strict_snapshot or wanted.strict_snapshot)
     files, push_id = _input_files(ctx, wanted, roots), upload or uuid.uuid4()
     check_quota(ctx, config, 0)
     plan = {
-        **_plan(ctx, wanted, config, schema, files, str(push_id)), "overwrite": overwrite,
-        "is_upload": upload is not None, "strict_snapshot": strict,
+        **_plan(ctx, wanted, config, schema, files, str(push_id)), "overwrite": overwrite, "is_upload": upload is not None,
+        "strict_snapshot": _checked_strict(config, is_strict=strict_snapshot or wanted.strict_snapshot),
         "override_checks": (override_checks or wanted.override_checks)[:_LONGEST_REASON],
     }  # fmt: skip
     _check_names(ctx, config, plan)
