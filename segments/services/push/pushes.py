@@ -79,9 +79,9 @@ def create_push(
     files, push_id = _input_files(ctx, wanted, roots), upload or uuid.uuid4()
     check_quota(ctx, config, 0)
     plan = {
-        **_plan(ctx, wanted, config, schema, files, str(push_id)), "overwrite": overwrite, "is_upload": upload is not None,
+        **_plan(ctx, wanted, config, schema, files, str(push_id)), "is_upload": upload is not None,
         "strict_snapshot": _checked_strict(config, is_strict=strict_snapshot or wanted.strict_snapshot),
-        "override_checks": (override_checks or wanted.override_checks)[:_LONGEST_REASON],
+        "overwrite": overwrite, "override_checks": (override_checks or wanted.override_checks)[:_LONGEST_REASON],
     }  # fmt: skip
     _check_names(ctx, config, plan)
     with transaction.atomic():
