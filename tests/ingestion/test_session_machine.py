@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from segments.domain.ingestion.session import FileState, SessionState
-from segments.errors import InvalidInput
+from segments.errors import InvalidInput, StateConflict
 from segments.services.ingestion import sessions
 from segments.services.ingestion.manifest import read_manifest
+from segments.services.ingestion.undo import undo_session
 from tests.ingestion.ingesting import APPEND, SWAP, SYNC, IngestionWorld
 from tests.ingestion.test_interruptions import cutting, session_and_run
 from tests.push.test_interruptions import Cut, Killed
-from tests.services.world import TABLE
+from tests.services.world import ANN, TABLE
 
 pytestmark = pytest.mark.django_db
 
@@ -32,6 +33,8 @@ class FolderAndTable(RuleBasedStateMachine):
     """``rows_of`` is what each version of a file holds; ``shown`` the versions of each file that queries see."""
 
     keys: dict[str, str] = SYNC
+    #: Are sessions undone? What one had added counts as ingested then, unless the table follows its folder.
+    is_undone = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,6 +43,7 @@ class FolderAndTable(RuleBasedStateMachine):
         self.rows_of: dict[tuple[str, int], int] = {}
         self.folder: dict[str, tuple[int, bool]] = {}
         self.shown: dict[str, tuple[int, ...]] = {}
+        self.before: dict[str, tuple[int, ...]] = {}
         self.finished: set[str] = set()
         self.listed: set[str] = set()
 
@@ -87,6 +91,18 @@ class FolderAndTable(RuleBasedStateMachine):
         self.put(bad, 20, is_bad=False)
         self._trigger_and_see()
 
+    @rule()
+    def undo(self) -> None:
+        """The newest session is taken back, if it can be."""
+        session = sessions.current(self.world.ctx, TABLE)
+        if not self.is_undone or session is None or session.id not in self.finished or session.end_reason:
+            return
+        try:
+            undo_session(self.world.ctx, TABLE, session.id, actor=ANN)
+        except StateConflict:
+            return
+        self.shown = self.before
+
     def _trigger_and_see(self) -> None:
         self.trigger(None)
         self.queries_see_one_finished_listing()
@@ -116,6 +132,7 @@ class FolderAndTable(RuleBasedStateMachine):
 
     def _finished(self, session: Any) -> None:
         self.finished.add(session.id)
+        self.before = self.shown
         self.shown = self._after(session)
         self._is_the_listing()
 
@@ -180,6 +197,7 @@ class Adding(FolderAndTable):
     """The same where files are only added: rows of earlier versions, and of deleted files, stay."""
 
     keys = APPEND
+    is_undone = False
 
     def _with(self, earlier: tuple[int, ...], version: int) -> tuple[int, ...]:
         return (*earlier, version)

@@ -83,6 +83,12 @@ def replaces_all(task: IngestionTask) -> bool:
     return task.swap or task.selector is not None
 
 
+def replaces_files(task: IngestionTask) -> bool:
+    """Do the rows of a file that is read again take the place of its older ones, file by file?"""
+    follows = task.mode is IngestionMode.SYNC or task.modified_file_policy is ModifiedFilePolicy.REPLACE
+    return follows and not replaces_all(task)
+
+
 def check_not_empty(task: IngestionTask, listing: Listing) -> None:
     """Raises InvalidInput for an empty folder that would empty the table."""
     follows = replaces_all(task) or task.mode is IngestionMode.SYNC
@@ -144,8 +150,7 @@ def replaced_segments(
         return tuple(sorted(visible.segments))
     if task.selector is not None:
         return _selected(task, registry, visible)
-    replaces = task.mode is IngestionMode.SYNC or task.modified_file_policy is ModifiedFilePolicy.REPLACE
-    uris = [*(f.uri for f in files if f.state is FileState.BUILT), *gone] if replaces else list(gone)
+    uris = [*(f.uri for f in files if f.state is FileState.BUILT), *gone] if replaces_files(task) else list(gone)
     _check_not_merged(task, uris, registry, visible)
     old = {s for uri in uris if uri in registry for s in registry[uri].segments}
     _check_not_shared(old, uris, registry)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from segments.domain.ingestion.registry import Ingested
+from segments.domain.ingestion.registry import IngestedFiles
 from segments.domain.ingestion.session import FileState, IngestionSession
 from segments.domain.ingestion.task_config import IngestionMode, IngestionTask
 from segments.domain.ingestion.transitions import EndReason
@@ -44,7 +43,8 @@ def forget_files(ctx: Context, table: TableName, session_id: str) -> tuple[str, 
             f"The files of session '{session_id}' are not read again: {' '.join(found.blockers)}",
             remedy="The page of the session says what becomes of its files.",
         )
-    uri = write_registry(ctx, table, {path: was for path, was in known.items() if path not in found.files})
+    left = {path: was for path, was in known.files.items() if path not in found.files}
+    uri = write_registry(ctx, table, replace(known, files=left))
     try:
         ctx.store.transaction([record.write(ctx, table, registry_uri=uri)])
     except Conflict as error:
@@ -56,7 +56,7 @@ def forget_files(ctx: Context, table: TableName, session_id: str) -> tuple[str, 
     return found.files
 
 
-def _find(ctx: Context, table: TableName, session_id: str) -> tuple[Forgettable, TaskRecord, Mapping[str, Ingested]]:
+def _find(ctx: Context, table: TableName, session_id: str) -> tuple[Forgettable, TaskRecord, IngestedFiles]:
     """The record is read before the registry that it names, and is the one that a change is written on."""
     task, record = read_setup(ctx, table).task, read_task(ctx, table)
     manifest = _undone(ctx, table, session_id)
@@ -64,7 +64,7 @@ def _find(ctx: Context, table: TableName, session_id: str) -> tuple[Forgettable,
     files = tuple(
         f.uri
         for f in manifest.files
-        if f.state is FileState.DONE and f.uri in known and visible.keys().isdisjoint(known[f.uri].segments)
+        if f.state is FileState.DONE and f.uri in known.files and visible.keys().isdisjoint(known.files[f.uri].segments)
     )
     current = find_session(ctx, table, record.current)
     open_session = current.session if current is not None and current.session.is_open else None

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from typing import Any, Final
 
-from segments.domain.ingestion.registry import Registry
+from segments.domain.ingestion.registry import IngestedFiles
 from segments.domain.ingestion.session import FileRecord, IngestionSession, Run, count
 from segments.errors import Conflict, StateConflict, Unavailable
 from segments.names import TableName
@@ -49,7 +49,7 @@ class HeldSession:
         self.change(**fields)
         self._use(manifest)
 
-    def finish(self, manifest: Manifest, ingested: Registry, **fields: Any) -> None:
+    def finish(self, manifest: Manifest, ingested: IngestedFiles, **fields: Any) -> None:
         """As ``save``, together with what is ingested from now on."""
         fields = self._with_manifest(manifest, fields)
         old, new = read_task(self.ctx, self.table).registry_uri, write_registry(self.ctx, self.table, ingested)

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from segments.domain.ingestion import registry
-from segments.domain.ingestion.registry import Ingested, Registry
+from segments.domain.ingestion.registry import IngestedFiles
 from segments.domain.ingestion.replaced_part import KeptRows
 from segments.domain.ingestion.session import FileRecord, IngestionSession, file_from_json
 from segments.errors import Unavailable
@@ -65,14 +65,16 @@ def read_manifest(ctx: Context, session: IngestionSession) -> Manifest:
     )
 
 
-def write_registry(ctx: Context, table: TableName, ingested: Registry) -> str:
+def write_registry(ctx: Context, table: TableName, ingested: IngestedFiles) -> str:
     """Write what was ingested under a new name; returns that."""
-    return _write(ctx, f"{table_folder(table)}/registry-{uuid.uuid4().hex}.json.gz", registry.to_json(ingested))
+    return _write(
+        ctx, f"{table_folder(table)}/registry-{uuid.uuid4().hex}.json.gz", registry.ingested_to_json(ingested)
+    )
 
 
-def read_registry(ctx: Context, uri: str) -> dict[str, Ingested]:
+def read_registry(ctx: Context, uri: str) -> IngestedFiles:
     """What was ingested; nothing without a name. Unavailable when the file is gone."""
-    return registry.from_json(_read(ctx, uri)) if uri else {}
+    return registry.ingested_from_json(_read(ctx, uri)) if uri else IngestedFiles()
 
 
 def session_folder(table: TableName, session_id: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from segments.domain.ingestion.plan import replaced_segments
-from segments.domain.ingestion.registry import Ingested, registry_after
+from segments.domain.ingestion.registry import registry_after
 from segments.domain.ingestion.session import FileRecord, FileState, SessionState, count, failure
 from segments.domain.push.push_plan import Step, must_revert
 from segments.domain.tables.table_config import TableConfig
@@ -36,7 +36,8 @@ class OneByOne:
 
     def __init__(self, held: HeldSession, setup: Setup, actor: Actor) -> None:
         self._held, self._setup, self._actor = held, setup, actor
-        self._registry: dict[str, Ingested] = read_registry(held.ctx, read_task(held.ctx, held.table).registry_uri)
+        known = read_registry(held.ctx, read_task(held.ctx, held.table).registry_uri)
+        self._registry = known.shown(read_visible(held.ctx, held.table).segments)
 
     def show(self, files: list[FileRecord]) -> Mapping[str, str]:
         """Make staged files visible; returns why those are not that were refused, by URI: nothing of these is left, and
@@ -153,14 +154,15 @@ def settle_given_up(held: HeldSession, config: TableConfig, actor: Actor) -> Non
 def _write_down(held: HeldSession, *, without: Sequence[str]) -> None:
     """What is ingested now: the session's files that are visible, and not the files ``without``. Idempotent."""
     task = read_task(held.ctx, held.table)
-    registry = read_registry(held.ctx, task.registry_uri)
+    known = read_registry(held.ctx, task.registry_uri)
+    registry = known.files
     visible = read_visible(held.ctx, held.table).segments
     done = [f for f in held.manifest.files if f.state is FileState.DONE]
     older = {s for f in done if f.uri in registry for s in registry[f.uri].segments if s not in visible}
     after = registry_after(registry, done, older)
     for uri in without:
         after.pop(uri, None)
-    save_registry(held.ctx, held.table, write_registry(held.ctx, held.table, after))
+    save_registry(held.ctx, held.table, write_registry(held.ctx, held.table, known.after(after)))
     if task.registry_uri:
         held.ctx.deep_store.delete(task.registry_uri)
 

@@ -248,9 +248,9 @@ def _remembered(ctx: Context, table: TableName, found: Found) -> Found:
     while a session is open, which writes that list itself. A trigger that was faster wrote it.
     """
     session = found.session
-    if not found.has_touched or (session is not None and session.is_open):
+    if found.touched is None or (session is not None and session.is_open):
         return found
-    uri = write_registry(ctx, table, found.situation.registry)
+    uri = write_registry(ctx, table, found.touched)
     try:
         ctx.store.transaction([found.record.write(ctx, table, registry_uri=uri)])
     except Conflict:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from segments.domain.ingestion.plan import Listing, Visible, touched
-from segments.domain.ingestion.registry import Ingested, Registry
+from segments.domain.ingestion.registry import Ingested, IngestedFiles, Registry
 from segments.domain.ingestion.replaced_part import Selector
 from segments.domain.ingestion.selection import Extent, extent_of
 from segments.domain.ingestion.session import Fingerprint, IngestionSession
@@ -71,7 +71,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class Found:
-    """A situation with what it was read from. ``has_touched``: its registry has other times than the stored one, of
+    """A situation with what it was read from. ``touched``: what was ingested with other times than are stored, of
     files that were touched and did not change.
     """
 
@@ -80,7 +80,7 @@ class Found:
     record: TaskRecord
     session: IngestionSession | None
     manifest: Manifest
-    has_touched: bool = False
+    touched: IngestedFiles | None = None
 
 
 def read_setup(ctx: Context, table: TableName) -> Setup:
@@ -115,14 +115,16 @@ def read_situation(ctx: Context, table: TableName, *, forced: bool = False) -> F
     manifest = read_manifest(ctx, session) if session is not None and session.is_open else Manifest()
     visible = read_visible(ctx, table, setup.task.selector)
     visible = replace(visible, kept_from_ms=_kept_from_ms(setup.config, ctx.clock()))
-    registry = read_registry(ctx, record.registry_uri)
+    known = read_registry(ctx, record.registry_uri)
+    registry = known.shown(visible.segments)
     listing = {f.path: fingerprint(f) for f in list_input(ctx, table, setup.task)}
     same = same_bytes(ctx, table, setup.task, listing, registry, visible)
     situation = Situation(
         setup.task, setup.hash, listing, {**registry, **same}, visible, session, manifest.files, setup.version,
         record.cleared_for, forced,
     )  # fmt: skip
-    return Found(situation, setup, record, session, manifest, bool(same))
+    touched = replace(known, files={**known.files, **same}) if same else None
+    return Found(situation, setup, record, session, manifest, touched)
 
 
 def read_visible(ctx: Context, table: TableName, selector: Selector | None = None) -> Visible:

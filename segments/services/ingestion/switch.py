@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from segments.domain.ingestion.plan import replaced_segments, split_segments
-from segments.domain.ingestion.registry import registry_after
+from segments.domain.ingestion.plan import replaced_segments, replaces_files, split_segments
+from segments.domain.ingestion.registry import IngestedFiles, registry_after
 from segments.domain.ingestion.replaced_part import Selector
 from segments.domain.ingestion.selection import Extent, is_inside
 from segments.domain.ingestion.session import MOST_LISTED, FileRecord, FileState, SessionState
@@ -102,8 +102,8 @@ def begin_switch(held: HeldSession, setup: Setup) -> bool:
     if _reads_again(held, parts):
         return False
     _check_inside(setup, parts)
-    registry = read_registry(held.ctx, read_task(held.ctx, held.table).registry_uri)
     visible = read_visible(held.ctx, held.table, setup.task.selector)
+    registry = read_registry(held.ctx, read_task(held.ctx, held.table).registry_uri).shown(visible.segments)
     old = replaced_segments(setup.task, held.manifest.files, held.manifest.vanished, registry, visible)
     kept = keep_rows(held, setup, split_segments(setup.task, visible))
     names = [*(one.name for _, one in parts if one is not None), *(k.name for k in kept if k.name)]
@@ -192,14 +192,18 @@ def _end(held: HeldSession, setup: Setup, actor: Actor) -> bool:
 def finish(held: HeldSession, setup: Setup, actor: Actor) -> None:
     """Everything is visible: what is ingested, DONE, and staging goes."""
     ctx, manifest = held.ctx, held.manifest
-    registry = read_registry(ctx, read_task(ctx, held.table).registry_uri)
+    known = read_registry(ctx, read_task(ctx, held.table).registry_uri)
     is_swap = held.session.swap and setup.task.selector is None
     kept = {k.segment: k.name for k in manifest.kept if k.name}
-    after = registry_after(registry, manifest.files, manifest.segments_from, is_swap=is_swap, kept=kept)
+    after = registry_after(
+        known.files, manifest.files, manifest.segments_from,
+        is_swap=is_swap, replaces=replaces_files(setup.task), kept=kept,
+    )  # fmt: skip
     for uri in manifest.vanished:
         after.pop(uri, None)
+    ingested = IngestedFiles(after) if is_swap else known.after(after)  # the next swap replaces whatever comes back
     done = [replace(f, state=FileState.DONE) for f in manifest.files if f.state is FileState.BUILT]
-    held.finish(with_files(manifest, done), after, state=SessionState.DONE, end_ms=ctx.clock(), error="")
+    held.finish(with_files(manifest, done), ingested, state=SessionState.DONE, end_ms=ctx.clock(), error="")
     audit.record(
         actor, "ingestionSessionEnd", cluster=ctx.cluster, target=held.table.typed, session=held.session.id,
         entry=held.session.entry_id, files=held.session.counts.done, rows=held.session.rows,

@@ -84,7 +84,7 @@ def preview_settings(ctx: Context, table: TableName, settings: TaskSettings) -> 
     files = list_input(ctx, table, task)
     listing = {file.path: fingerprint(file) for file in files}
     visible = read_visible(ctx, table, task.selector)
-    registry = read_registry(ctx, read_task(ctx, table).registry_uri)
+    registry = read_registry(ctx, read_task(ctx, table).registry_uri).shown(visible.segments)
     registry |= same_bytes(ctx, table, task, listing, registry, visible)
     plan = new_plan(task, listing, registry, visible)
     left = sum(f.state is FileState.DEFERRED for f in limited(task, plan.files))

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from segments.domain.ingestion.packing import files_per_segment
-from segments.domain.ingestion.registry import Ingested, from_json, registry_after, to_json
+from segments.domain.ingestion.registry import (
+    Ingested,
+    IngestedFiles,
+    from_json,
+    ingested_from_json,
+    ingested_to_json,
+    registry_after,
+    to_json,
+)
 from segments.domain.ingestion.session import FileRecord, FileState, Fingerprint
 from tests.domain.ingestion.model_table import task
 
@@ -47,3 +55,17 @@ def test_marks_are_written_down_and_lists_without_them_are_still_read() -> None:
     assert from_json(to_json(known))["/in/a"].fingerprint.marks == {"etag": "e", "checksum": "c"}
     for older in ([1, 5, "e", ["s"]], [1, 5, "e", ["s"], [9]]):
         assert from_json({"/in/a": older})["/in/a"].fingerprint.marks == {"etag": "e"}
+
+
+def test_rows_of_an_earlier_version_that_queries_see_again_are_the_files() -> None:
+    first = IngestedFiles({"F": Ingested(OLD, ("a",), {"a": 1}), "G": Ingested(OLD, ("g",))})
+    after = first.after({"F": Ingested(NEW, ("b",)), "H": Ingested(NEW, ("h",))})
+    assert after.shown({"b", "h"}) == after.files, "nothing came back"
+    assert after.shown({"a", "g"}) == {
+        "F": Ingested(NEW, ("b", "a"), {"a": 1}),
+        "G": Ingested(OLD, ("g",)),
+        "H": Ingested(NEW, ("h",)),
+    }
+    assert ingested_from_json(ingested_to_json(after)) == after
+    assert ingested_from_json(to_json(first.files)) == first, "as it was written before"
+    assert after.after(after.files) == after, "nothing was replaced"

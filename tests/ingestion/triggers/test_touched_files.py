@@ -102,7 +102,7 @@ def test_what_was_known_before_is_deleted_when_a_new_time_is_written_down(tmp_pa
     after = read_task(world.ctx, TABLE).registry_uri
     assert after != before
     assert world.ctx.deep_store.read(before) is None
-    known = read_registry(world.ctx, after)
+    known = read_registry(world.ctx, after).files
     assert known[world.uri("F1")].fingerprint.mtime_ns == (world.folder / "F1").stat().st_mtime_ns
     assert known[world.uri("F1")].fingerprint.checksum.startswith("blake2b:")
 
