@@ -68,7 +68,7 @@ def _find(ctx: Context, table: TableName, session_id: str) -> tuple[Forgettable,
     )
     current = find_session(ctx, table, record.current)
     open_session = current.session if current is not None and current.session.is_open else None
-    return Forgettable(files, tuple(_blockers(task, manifest, files, open_session))), record, known
+    return Forgettable(files, tuple(_blockers(task, files, open_session))), record, known
 
 
 def _undone(ctx: Context, table: TableName, session_id: str) -> Manifest:
@@ -83,14 +83,10 @@ def _undone(ctx: Context, table: TableName, session_id: str) -> Manifest:
     return read_manifest(ctx, stored.session)
 
 
-def _blockers(
-    task: IngestionTask, manifest: Manifest, files: tuple[str, ...], open_session: IngestionSession | None
-) -> list[str]:
+def _blockers(task: IngestionTask, files: tuple[str, ...], open_session: IngestionSession | None) -> list[str]:
     found = []
     if task.swap or task.selector is not None or task.mode is IngestionMode.SYNC:
         found.append("The table follows its folder: the next trigger reads what is there in any case.")
-    elif manifest.segments_from:
-        found.append("It had replaced rows, which are back: reading its files again would add to these.")
     elif not files:
         found.append("None of its files counts as ingested without rows in the table.")
     if open_session is not None:

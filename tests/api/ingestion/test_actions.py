@@ -186,24 +186,31 @@ def test_files_of_an_undone_append_are_read_again_on_request(api: Api) -> None:
     assert event.detail["files"] == [api.world.uri("a.csv")]
 
 
-@pytest.mark.parametrize(
-    ("api", "why"),
-    [
-        (SYNC, "The table follows its folder"),
-        (SWAP, "The table follows its folder"),
-        ({**APPEND, "modifiedFilePolicy": "replace"}, "It had replaced rows, which are back"),
-    ],
-    indirect=["api"],
-)
-def test_files_of_an_undone_session_that_replaced_rows_are_not_read_next_to_them(api: Api, why: str) -> None:
+def _undone_change(api: Api) -> str:
+    """A session that had put five rows in place of three, which are back; its path to read its files again."""
     api.world.put("a.csv", 3)
     api.world.go()
     api.world.put("a.csv", 5)
     api.world.go()
-    api.post(f"sessions/{api.session}/undo")
-    refused = api.post(f"sessions/{api.session}/readAgain")
-    assert (refused.status_code, why in refused.json()["error"]) == (409, True)
+    undone = api.session
+    api.post(f"sessions/{undone}/undo")
     assert api.world.vis == 3
+    return f"sessions/{undone}/readAgain"
+
+
+@pytest.mark.parametrize("api", [SYNC, SWAP], indirect=["api"])
+def test_files_of_a_table_that_follows_its_folder_need_no_request(api: Api) -> None:
+    refused = api.post(_undone_change(api))
+    assert (refused.status_code, "The table follows its folder" in refused.json()["error"]) == (409, True)
+
+
+@pytest.mark.parametrize("api", [{**APPEND, "modifiedFilePolicy": "replace"}], indirect=["api"])
+def test_files_that_are_read_again_replace_the_rows_that_came_back(api: Api) -> None:
+    path = _undone_change(api)
+    api.world.now += 600_000
+    assert api.post(path).status_code == 202
+    api.world.work()
+    assert api.world.vis == 5
 
 
 def test_a_stopped_task_reads_nothing_again_and_forgets_nothing(api: Api) -> None:
