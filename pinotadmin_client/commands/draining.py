@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from argparse import Namespace
+from time import monotonic, sleep
 from typing import Any, Final
 
 from pinotadmin_client.client import Client
@@ -51,7 +51,7 @@ def undrain(client: Client, given: Namespace) -> None:
 
 def _followed(client: Client, given: Namespace) -> Any:
     """The state at the end. Says each step forward, and what is in the way; raises NotDrained after ``--wait``."""
-    until, last = time.monotonic() + given.wait, ""
+    until, last = monotonic() + given.wait, ""
     while True:
         found = client.installation.drain_state(given.instance)
         if found.state == "DRAINED":
@@ -61,6 +61,6 @@ def _followed(client: Client, given: Namespace) -> Any:
         if line != last and not given.json:
             write(line)
         last = line
-        if time.monotonic() > until:
+        if monotonic() > until:
             raise NotDrained(f"{given.instance} is not drained yet; the installation goes on with it.{line}")
-        time.sleep(_EVERY_S)
+        sleep(_EVERY_S)

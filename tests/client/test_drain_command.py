@@ -17,7 +17,7 @@ __all__ = ["pinotadmin", "spread"]
 def test_a_server_is_drained_to_the_end_and_given_back(
     spread: ApiCluster, pinotadmin: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pinotadmin_client.commands.draining.time.sleep", lambda _: turn(spread))
+    monkeypatch.setattr("pinotadmin_client.commands.draining.sleep", lambda _: turn(spread))
     assert pinotadmin("drain", OLD, "--reason", "disks", "--dry-run") == 0
     assert "9 segments of t_OFFLINE move" in capsys.readouterr().out
     assert pinotadmin("drain", OLD, "--reason", "disks") == 4
