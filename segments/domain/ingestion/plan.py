@@ -83,16 +83,20 @@ def replaces_all(task: IngestionTask) -> bool:
     return task.swap or task.selector is not None
 
 
+def follows_folder(task: IngestionTask) -> bool:
+    """Does the table, or its selected part, show what is in the folder, and nothing else?"""
+    return replaces_all(task) or task.mode is IngestionMode.SYNC
+
+
 def replaces_files(task: IngestionTask) -> bool:
     """Do the rows of a file that is read again take the place of its older ones, file by file?"""
-    follows = task.mode is IngestionMode.SYNC or task.modified_file_policy is ModifiedFilePolicy.REPLACE
-    return follows and not replaces_all(task)
+    is_replaced = task.mode is IngestionMode.SYNC or task.modified_file_policy is ModifiedFilePolicy.REPLACE
+    return is_replaced and not replaces_all(task)
 
 
 def check_not_empty(task: IngestionTask, listing: Listing) -> None:
     """Raises InvalidInput for an empty folder that would empty the table."""
-    follows = replaces_all(task) or task.mode is IngestionMode.SYNC
-    if not listing and follows and not task.allow_empty_swap:
+    if not listing and follows_folder(task) and not task.allow_empty_swap:
         raise InvalidInput(
             f"No file found in '{task.input_dir}': the table would be emptied.",
             remedy="Check inputDirURI and the file name patterns, or set allowEmptySwap to true.",
@@ -126,7 +130,7 @@ def touched(listing: Listing, registry: Registry, visible: Visible) -> list[str]
 
 def added_again(task: IngestionTask, files: Iterable[FileRecord], registry: Registry) -> tuple[str, ...]:
     """Files that were ingested before they changed, and whose earlier rows stay: rows may be there twice."""
-    if replaces_all(task) or task.mode is IngestionMode.SYNC or task.modified_file_policy is not ModifiedFilePolicy.ADD:
+    if follows_folder(task) or task.modified_file_policy is not ModifiedFilePolicy.ADD:
         return ()
     return tuple(f.uri for f in files if f.uri in registry and f.state is not FileState.DROPPED)
 
@@ -217,7 +221,7 @@ def _check_not_merged(task: IngestionTask, uris: Collection[str], registry: Regi
     """Where rows of a changed file take the place of its old ones: what something merged into other segments cannot be
     taken out of them again.
     """
-    if task.mode is not IngestionMode.SYNC and task.modified_file_policy is not ModifiedFilePolicy.REPLACE:
+    if not replaces_files(task):
         return
     known = (registry.get(uri, Ingested(Fingerprint(0, 0), ())) for uri in uris)
     merged = sorted({s for file in known for s in file.segments if s in visible.merged and s not in visible.segments})

@@ -4,7 +4,7 @@ earlier versions of it, whose rows an undo or a rollback may bring back.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -76,29 +76,26 @@ def _ends(known: Ingested, segments: Iterable[str]) -> dict[str, int]:
 
 def to_json(registry: Registry) -> dict[str, Any]:
     """Plain values."""
-    return {
-        uri: [
-            known.fingerprint.mtime_ns,
-            known.fingerprint.size,
-            known.fingerprint.etag,
-            list(known.segments),
-            [known.ends.get(name, 0) for name in known.segments],
-            known.fingerprint.checksum,
-        ]
-        for uri, known in registry.items()
-    }
+    return {uri: _values(known) for uri, known in registry.items()}
 
 
 def from_json(body: Mapping[str, Any]) -> dict[str, Ingested]:
     """Back from ``to_json``; also from what was written before ends, and checksums, were remembered."""
-    return {
-        uri: Ingested(
-            Fingerprint(mtime, size, etag, more[1] if len(more) > 1 else ""),
-            tuple(segments),
-            {name: end for name, end in zip(segments, more[0] if more else (), strict=False) if end},
-        )
-        for uri, (mtime, size, etag, segments, *more) in body.items()
-    }
+    return {uri: _ingested(*values) for uri, values in body.items()}
+
+
+def _values(known: Ingested) -> list[Any]:
+    mark = known.fingerprint
+    ends = [known.ends.get(name, 0) for name in known.segments]
+    return [mark.mtime_ns, mark.size, mark.etag, list(known.segments), ends, mark.checksum]
+
+
+def _ingested(
+    mtime: int, size: int, etag: str, segments: Iterable[str], ends: Iterable[int] = (), checksum: str = ""
+) -> Ingested:
+    names = tuple(segments)
+    known = {name: end for name, end in zip(names, ends, strict=False) if end}
+    return Ingested(Fingerprint(mtime, size, etag, checksum), names, known)
 
 
 @dataclass(frozen=True)
@@ -120,18 +117,17 @@ class IngestedFiles:
         return IngestedFiles(files, earlier)
 
     def shown(self, visible: Collection[str]) -> dict[str, Ingested]:
-        """The files with the segments that hold their rows: also those of earlier versions that queries see again. A
-        file of which only such are left is as it was then.
+        """The files with the segments that hold their rows: also those of earlier versions that queries, which see the
+        ``visible`` segments, see again. A file of which only such are left is as it was then.
         """
         found = dict(self.files)
-        seen = visible if isinstance(visible, Set | Mapping) else set(visible)
         for uri, versions in self.earlier.items():
             known = found.get(uri)
             again = {
                 name: version
                 for version in reversed(versions)
                 for name in version.segments
-                if name in seen and (known is None or name not in known.segments)
+                if name in visible and (known is None or name not in known.segments)
             }
             if again:
                 base = known or Ingested(next(v for v in versions if v in again.values()).fingerprint, ())
@@ -144,7 +140,7 @@ def ingested_to_json(ingested: IngestedFiles) -> dict[str, Any]:
     """Plain values."""
     body = to_json(ingested.files)
     if ingested.earlier:
-        versions = {uri: [to_json({"": v})[""] for v in found] for uri, found in ingested.earlier.items()}
+        versions = {uri: [_values(version) for version in found] for uri, found in ingested.earlier.items()}
         body[_EARLIER] = [0, -1, "", [], [], "", versions]
     return body
 
@@ -153,5 +149,5 @@ def ingested_from_json(body: Mapping[str, Any]) -> IngestedFiles:
     """Back from ``ingested_to_json``; also from what was written before earlier versions were remembered."""
     files = {uri: values for uri, values in body.items() if uri != _EARLIER}
     *_, versions = body.get(_EARLIER, ({},))
-    earlier = {uri: tuple(from_json({"": values})[""] for values in found) for uri, found in versions.items()}
+    earlier = {uri: tuple(_ingested(*values) for values in found) for uri, found in versions.items()}
     return IngestedFiles(from_json(files), earlier)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from segments.domain.ingestion.plan import follows_folder
 from segments.domain.ingestion.registry import IngestedFiles
 from segments.domain.ingestion.session import FileState, IngestionSession
-from segments.domain.ingestion.task_config import IngestionMode, IngestionTask
+from segments.domain.ingestion.task_config import IngestionTask
 from segments.domain.ingestion.transitions import EndReason
 from segments.errors import Conflict, NotFound, StateConflict
 from segments.names import TableName, shown
@@ -85,7 +86,7 @@ def _undone(ctx: Context, table: TableName, session_id: str) -> Manifest:
 
 def _blockers(task: IngestionTask, files: tuple[str, ...], open_session: IngestionSession | None) -> list[str]:
     found = []
-    if task.swap or task.selector is not None or task.mode is IngestionMode.SYNC:
+    if follows_folder(task):
         found.append("The table follows its folder: the next trigger reads what is there in any case.")
     elif not files:
         found.append("None of its files counts as ingested without rows in the table.")

@@ -41,15 +41,14 @@ def _to_trigger(target: Target, plain: Operation) -> Operation:
     """What a session would do now."""
     try:
         found = sessions.preview(target.ctx, target.name)
-        stopped = stopped_sentence(target.ctx, target.name)
+        if_stopped = _if_stopped(target)
     except PinotAdminError as error:
         return replace(plain, why_not=str(error))
     nothing = not (found.files.get("read") or found.files.get("kept") or found.segments or found.vanished)
     return replace(
         plain,
         explain=[*plain.explain, *_sentences(found)],
-        warnings=[f"{stopped} Schedules are held back until it is resumed."] if stopped else [],
-        fields={_OVERRIDE: _override_field()} if stopped else {},
+        **if_stopped,
         lists=_lists(found),
         why_not=found.what if nothing else "",
         why_not_title="There is nothing to do." if nothing and not found.crossing else plain.why_not_title,
@@ -100,6 +99,15 @@ def _trigger(target: Target, values: Mapping[str, Any], actor: Actor) -> Outcome
 
 def _retry(target: Target, values: Mapping[str, Any], actor: Actor) -> Outcome:
     return _begun(target, retry_now(target.ctx, target.name, actor, override_stop=_override(values, actor)))
+
+
+def _if_stopped(target: Target) -> dict[str, Any]:
+    """Warning and field of a page whose button begins a run: both empty unless the table's task is stopped."""
+    stopped = stopped_sentence(target.ctx, target.name)
+    return {
+        "warnings": [f"{stopped} Schedules are held back until it is resumed."] if stopped else [],
+        "fields": {_OVERRIDE: _override_field()} if stopped else {},
+    }
 
 
 def _override_field() -> forms.BooleanField:
@@ -186,13 +194,12 @@ def _to_read_again(target: Target, plain: Operation) -> Operation:
     """Which files are read again."""
     try:
         found = forgetting.find_forgettable(target.ctx, target.name, target.arguments["session"])
-        stopped = stopped_sentence(target.ctx, target.name)
+        if_stopped = _if_stopped(target)
     except PinotAdminError as error:
         return replace(plain, why_not=str(error))
     return replace(
         plain,
-        warnings=[f"{stopped} Schedules are held back until it is resumed."] if stopped else [],
-        fields={_OVERRIDE: _override_field()} if stopped else {},
+        **if_stopped,
         lists=[("Files that are read again", found.files[:_FILES])],
         why_not=" ".join(found.blockers),
         confirm=target.table.name,
