@@ -50,4 +50,5 @@ def test_a_file_name_pattern_and_a_period_take_no_time(client: Client, table: st
     assert "Patterns are run by RE2" in str(refused)
     config = client.call("GET", f"/tables/{table}").json()["OFFLINE"]
     config["segmentsConfig"]["replacedSegmentsRetentionPeriod"] = "1d" + " " * 100_000 + "x"
-    client.call("PUT", f"/tables/{table}", json=config, timeout=_SECONDS)
+    refused = client.call("PUT", f"/tables/{table}", status=400, json=config, timeout=_SECONDS).json()
+    assert refused["field"] == "segmentsConfig.replacedSegmentsRetentionPeriod"
