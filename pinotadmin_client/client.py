@@ -26,6 +26,7 @@ from pinotadmin_client.generated import (
     snapshots,
     tables,
 )
+from pinotadmin_client.prepared_types import prepared
 from pinotadmin_client.transport import Transport
 
 T = TypeVar("T")
@@ -99,7 +100,7 @@ class Client:
     def entries(self, table: str, *, type_: str = "OFFLINE") -> dict[str, models.LineageEntry]:
         """The lineage entries of a table by id, oldest first; empty where there never was one."""
         found = self.lineage.entries(table, type_=type_)
-        return msgspec.convert(found, models.TableLineage).lineage_entries if found else {}
+        return msgspec.convert(found, prepared(models.TableLineage)).lineage_entries if found else {}
 
     def call(self, method: str, path: str, *, query: dict[str, Any] | None = None, body: Any = None) -> Any:
         """Any other operation of the API, untyped: its path as it is sent, from the first slash on."""

@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 
 from pinotadmin_client.errors import ClientError
+from pinotadmin_client.prepared_types import prepared
 
 URL: Final = "PINOTADMIN_URL"
 TOKEN: Final = "PINOTADMIN_TOKEN"  # noqa: S105  # a name
@@ -83,7 +84,7 @@ class _File(msgspec.Struct):
 def _read(path: Path) -> Credentials:
     _check_mode(path)
     try:
-        body = msgspec.json.decode(path.read_bytes(), type=_File)
+        body = msgspec.json.decode(path.read_bytes(), type=prepared(_File))
     except (OSError, msgspec.MsgspecError) as error:
         raise NoCredentials(f"'{path}' is not a file of credentials: {type(error).__name__}.") from None
     if body.url and body.token:

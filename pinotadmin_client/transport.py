@@ -12,6 +12,7 @@ import httpx
 import msgspec
 
 from pinotadmin_client.errors import NoAnswer, TimedOut, UnexpectedAnswer, error_of
+from pinotadmin_client.prepared_types import prepared
 
 T = TypeVar("T")
 _MAX_REASON: Final = 1000
@@ -127,7 +128,7 @@ def _checked_by(authorities: str) -> ssl.SSLContext | bool:
 def _read(response: httpx.Response, answer: type[T]) -> T:
     if response.is_success:
         try:
-            return msgspec.json.decode(response.content or b"null", type=answer)
+            return msgspec.json.decode(response.content or b"null", type=prepared(answer))
         except msgspec.MsgspecError as error:
             raise UnexpectedAnswer(f"{response.request.method} {response.request.url.path}: {error}") from error
     try:

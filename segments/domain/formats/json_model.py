@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import re
+import threading
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
@@ -36,6 +37,8 @@ _UNKNOWN: Final = re.compile(r"Object contains unknown field `([^`]*)`")
 _STEP: Final = re.compile(r"\.([^.\[]+)|\[(\d+)\]|\[\.\.\.\]")
 _LONGEST_SHOWN: Final = 60
 _MOST_DIGITS: Final = 20
+_preparing: Final = threading.Lock()
+_prepared: Final[set[Any]] = set()
 
 
 class Model(msgspec.Struct, rename="camel"):
@@ -66,6 +69,19 @@ class Flag(int):
     """True or false; the text ``"true"`` or ``"false"`` and numbers (0 is false) are taken, too, as Pinot does."""
 
 
+def prepared(model: type[T]) -> type[T]:
+    """``model``, for msgspec to read values of.
+
+    msgspec gathers the fields of a type when it first reads one, and another thread that reads one meanwhile follows
+    a null pointer, which ends the process. So they are gathered here, in one thread at a time.
+    """
+    if model not in _prepared:
+        with _preparing:
+            msgspec.json.Decoder(model)
+            _prepared.add(model)
+    return model
+
+
 def read_model(model: type[T], value: Any, what: str, *, below: str = "") -> T:
     """``value`` (parsed JSON) as a model. ``what`` names the document in refusals, ``below`` is where the value stands
     in it.
@@ -74,7 +90,7 @@ def read_model(model: type[T], value: Any, what: str, *, below: str = "") -> T:
     in its data is the path.
     """
     try:
-        return msgspec.convert(value, model, dec_hook=_scalar)
+        return msgspec.convert(value, prepared(model), dec_hook=_scalar)
     except msgspec.ValidationError as error:
         raise _refusal(str(error), model, value, what, below) from error
 
@@ -228,7 +244,7 @@ def _key_at_fault(model: Any, value: Any, steps: list[str | int]) -> str:
 def _is_refused(model: Any, value: Any, steps: list[str | int], keys: list[Any]) -> bool:
     holder = _at(value, steps)
     try:
-        msgspec.convert(_replaced(value, steps, {k: holder[k] for k in keys}), model, dec_hook=_scalar)
+        msgspec.convert(_replaced(value, steps, {k: holder[k] for k in keys}), prepared(model), dec_hook=_scalar)
     except msgspec.ValidationError:
         return True
     return False

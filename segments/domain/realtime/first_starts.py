@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from segments.domain.formats.json_model import prepared
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.partition_notes import read_notes, with_notes, without_notes
 from segments.errors import InvalidInput
@@ -37,7 +38,7 @@ def parse_watermarks(given: Any) -> dict[int, Watermark]:
     Pinot. InvalidInput.
     """
     try:
-        entries = msgspec.convert(given, list[_Entry])
+        entries = msgspec.convert(given, prepared(list[_Entry]))
     except msgspec.ValidationError as error:
         raise InvalidInput(
             f"These are no watermarks: {error}.",
