@@ -202,3 +202,4 @@ def test_a_table_of_scheme_https_is_not_fetched_from_a_server_without_tls(
 
 def test_trust_says_what_is_no_fault_of_tls_as_it_is() -> None:
     assert Trust().why(ConnectionRefusedError(111, "refused")) == "[Errno 111] refused"
+    assert Trust().why(ConnectionError("Closed without an answer.")) == "Closed without an answer"

@@ -37,7 +37,7 @@ class Trust:
         return made
 
     def why(self, error: BaseException) -> str:
-        """Why a call failed, in words, as far as that was for TLS; else what ``error`` says."""
+        """Why a call failed, in words without a full stop: as far as that was for TLS; else what ``error`` says."""
         cause: BaseException | None = error
         while cause is not None and not isinstance(cause, ssl.SSLError):
             cause = cause.__cause__ or cause.__context__
@@ -45,4 +45,6 @@ class Trust:
             if not self.authorities:
                 return f"its certificate cannot be checked, because {CA} is not set"
             return f"its certificate is not accepted: {cause.verify_message.rstrip('.')} ({CA} is {self.authorities})"
-        return f"it speaks no TLS that we understand ({cause.reason or cause})" if cause is not None else str(error)
+        if cause is None:
+            return str(error).rstrip(".")
+        return f"it speaks no TLS that we understand ({cause.reason or cause})"
