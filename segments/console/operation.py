@@ -263,8 +263,8 @@ def _press(target: Target, declared: Operation, shown: Operation) -> HttpRespons
         return _page(target, now, form, shown_status(request, error))
     if outcome.answer is not None:
         return outcome.answer
-    if target.row and shown.tab in ("lineage", "history"):
-        wait_for_mirror(target.ctx, target.row)
+    if target.row:
+        wait_for_mirror(target.ctx, target.row, shown.tab)
     undo = format_html(' <a href="{}">{}</a>', outcome.undo, outcome.undo_text) if outcome.undo else ""
     if outcome.sentence:
         messages.success(request, format_html("{}{}", outcome.sentence, undo))

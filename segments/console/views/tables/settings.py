@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from segments.console.access import ADMINISTER, actor_of, find_table, may, page, refusal, shown_status
 from segments.console.cluster_address import ctx_of
 from segments.console.listing import cut, page_number
+from segments.console.mirror_wait import wait_for_mirror
 from segments.console.new_table.forms import INDEXES, KINDS, TYPES
 from segments.console.rest_calls.call import as_curl
 from segments.console.rest_calls.declared import edit_config
@@ -91,6 +92,7 @@ def _save(request: HttpRequest, table: Table, draft: Draft, form: SettingsForm, 
     except PinotAdminError as error:
         form.refuse(error)
         return _page(request, table, draft, found, form=form, status=shown_status(request, error))
+    wait_for_mirror(ctx, table, "config")
     undo = format_html(' <a href="{}?version={}">Undo</a>', _address("edit_config", table), last.pk) if last else ""
     messages.success(request, format_html("The settings of {} are saved.{}", table.name, undo))
     return redirect(_address("config_history", table))
