@@ -54,7 +54,8 @@ def test_the_page_after_a_change_of_the_config_comes_when_the_mirror_has_it(
 ) -> None:
     monkeypatch.setattr(mirror_wait, "LONGEST_S", 0.2)
     node = world.ctx.store.get(paths.table_config(TABLE.typed))
-    assert node is not None and node.record is not None
+    assert node is not None
+    assert node.record is not None
     table = make_table(TABLE.typed, config={"tableName": TABLE.typed})
     assert not mirror_wait.wait_for_mirror(world.ctx, table, "ingestion")
     Table.objects.filter(pk=table.pk).update(config=mask(config_body(node.record)))
@@ -65,7 +66,8 @@ def test_the_page_after_a_pause_comes_when_the_mirror_has_it(world: World, monke
     monkeypatch.setattr(mirror_wait, "LONGEST_S", 0.2)
     path = paths.ideal_state(TABLE.typed)
     node = world.ctx.store.get(path)
-    assert node is not None and node.record is not None
+    assert node is not None
+    assert node.record is not None
     paused = PauseState(True, "ADMINISTRATIVE", "the topic moves", inactive_topics=(1,))
     world.ctx.store.replace(path, with_pause(node.record, paused), node.version)
     table = make_table(TABLE.typed)
