@@ -77,6 +77,9 @@ def test_a_bad_file_is_seen_corrected_retried_and_the_session_undone(operator: C
     assert "Undone: its rows are not visible any more." in undone
     assert "Undo…" not in undone
     assert "Read its files again…" in undone
+    nothing = operator.get(f"{BASE}trigger/").content.decode()
+    assert "were ingested before" in nothing
+    assert "undone are read with Read its files again" in nothing
     button = f"sessions/{world.session.id}/read-again/"
     assert world.uri("a.csv") in operator.get(f"{BASE}{button}").content.decode()
     assert "This is not the table&#x27;s name" in press(operator, button, confirm="t")

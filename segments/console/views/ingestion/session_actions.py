@@ -9,6 +9,7 @@ from typing import Any, Final
 from django import forms
 from django.template.defaultfilters import filesizeformat
 
+from segments import models
 from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.domain.formats.plural import counted
 from segments.domain.ingestion.session import IngestionSession
@@ -33,7 +34,7 @@ _FATES: Final = {
     "deferred": ("is left to the triggers after it", "are left to the triggers after it"),
     "kept": ("is ready from an earlier run and kept", "are ready from an earlier run and kept"),
     "dropped": ("left the folder", "left the folder"),
-    "unchanged": ("is in the table already", "are in the table already"),
+    "unchanged": ("was ingested before", "were ingested before"),
 }
 
 
@@ -50,9 +51,15 @@ def _to_trigger(target: Target, plain: Operation) -> Operation:
         explain=[*plain.explain, *_sentences(found)],
         **if_stopped,
         lists=_lists(found),
-        why_not=found.what if nothing else "",
+        why_not=_nothing_to_do(target, found) if nothing else "",
         why_not_title="There is nothing to do." if nothing and not found.crossing else plain.why_not_title,
     )
+
+
+def _nothing_to_do(target: Target, found: Preview) -> str:
+    undone = models.IngestionSession.objects.filter(table=target.row, end_reason="UNDONE")
+    hint = " The files of a session that was undone are read with Read its files again, on its page."
+    return f"{found.what}{hint if undone.exists() else ''}"
 
 
 def _sentences(found: Preview) -> list[str]:
