@@ -172,6 +172,8 @@ def test_names_of_tables_and_columns() -> None:
     assert table_name_of("/x/My Flights (2).csv.gz") == "my_flights_2"
     assert table_name_of("über.json") == "uber"
     assert table_name_of("...") == ""
+    assert table_name_of("2013-flights.csv") == "t_2013_flights"
+    assert table_name_of("Order.csv") == "t_order"
     assert plain_names(["a", "a", "select", "9 lives", "", "A"]) == [
         "a",
         "a_2",

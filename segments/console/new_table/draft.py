@@ -12,6 +12,7 @@ from segments.console.new_table.forms import posted_columns, posted_table
 from segments.console.new_table.stream_form import posted_stream
 from segments.datatypes.inference.fit import misfits
 from segments.datatypes.inference.written_times import millis_of, moment
+from segments.domain.formats.json_model import Model, read_model
 from segments.domain.formats.plural import counted
 from segments.domain.tables.design.edited_documents import (
     ColumnChoice,
@@ -23,12 +24,16 @@ from segments.domain.tables.design.edited_documents import (
 )
 from segments.domain.tables.design.found_column import FoundColumn
 from segments.domain.tables.schema import new_schema
+from segments.domain.tables.schema_model import SchemaModel
 from segments.domain.tables.table_config import check_against_schema, parse_table_config
+from segments.domain.tables.table_model import TableModel
 from segments.errors import InvalidInput
 from segments.services.tables.design.inferred_table import InferredTable, preview
 from segments.spark.reading.sample.formats import reader_configs
 
 _ROWS: Final = 50
+#: What the grid and the settings read of a document must be of the types that Pinot reads it as.
+_MODELS: Final[Mapping[str, type[Model]]] = {"schema": SchemaModel, "config": TableModel}
 
 
 @dataclass
@@ -93,6 +98,7 @@ def posted_draft(inferred: InferredTable, data: Mapping[str, str]) -> Draft:
     for key, text in texts.items():
         try:
             bodies[key] = read_object(text)
+            read_model(_MODELS[key], bodies[key], key)
         except InvalidInput as error:
             faults[key] = str(error)
     if faults:

@@ -8,7 +8,9 @@
   function tableName(fileName) {
     let stem = fileName;
     while (ENDINGS.test(stem)) stem = stem.replace(ENDINGS, "");
-    return stem.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").replace(/[^A-Za-z0-9_]+/g, "_").replace(/^_+|_+$/g, "").toLowerCase().slice(0, 100);
+    const name = stem.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").replace(/[^A-Za-z0-9_]+/g, "_").replace(/^_+|_+$/g, "").toLowerCase().slice(0, 100);
+    // As the server names it: queries need no quotes.
+    return /^\d/.test(name) || form.dataset.reserved.split(" ").includes(name) ? `t_${name}` : name;
   }
 
   function complain(text) {

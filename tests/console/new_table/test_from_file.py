@@ -15,11 +15,13 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from segments import wiring
+from segments.domain.formats.znrecord import ZNRecord
 from segments.gateways.input_files.rules import InputRules
 from segments.models import Grant, Push
 from segments.services.jobs import queue
 from segments.services.tables.schemas import read_schema
 from segments.services.tables.tables import list_tables
+from segments.store import paths
 from tests.console.conftest import FakeBroker, logged_in
 from tests.factories import CLUSTER
 from tests.services.world import World
@@ -117,6 +119,39 @@ def test_grid_and_json_stay_in_step(adele: Client, world: World) -> None:
     schema, config = json.loads(fields["schema"]), json.loads(fields["config"])
     assert {"name": "extra", "dataType": "STRING", "maxLength": 9} in schema["dimensionFieldSpecs"]
     assert config["quota"] == {"storage": "1G"}
+
+
+@pytest.mark.parametrize(
+    ("document", "change", "words"),
+    [
+        ("config", {"segmentsConfig": "x"}, "segmentsConfig: expected an object"),
+        ("config", {"tableIndexConfig": ["x"]}, "tableIndexConfig: expected an object"),
+        ("config", {"tableIndexConfig": {"rangeIndexColumns": 5}}, "rangeIndexColumns: expected a list"),
+        ("config", {"ingestionConfig": 1}, "ingestionConfig: expected an object"),
+        ("schema", {"primaryKeyColumns": 5}, "primaryKeyColumns: expected a list"),
+        ("schema", {"dimensionFieldSpecs": {"a": 1}}, "dimensionFieldSpecs: expected a list"),
+    ],
+)
+def test_json_of_other_types_is_refused_next_to_its_field_and_kept(
+    adele: Client, document: str, change: dict[str, Any], words: str
+) -> None:
+    fields = fields_of(sent(adele))
+    edited = json.dumps({**json.loads(fields[document]), **change})
+    for action in ("", "create"):
+        text = adele.post(COLUMNS, {**fields, document: edited, "action": action}).content.decode()
+        assert words in unescape(text)
+        assert fields_of(text)[document] == edited
+        assert '<details id="documents" open>' in text
+
+
+def test_more_replicas_than_servers_are_taken_with_a_warning(adele: Client, world: World) -> None:
+    record = ZNRecord("Server_a_1", {"HELIX_HOST": "a", "HELIX_PORT": "1"}, lists={"TAG_LIST": ["DefaultTenant_OFFLINE"]})
+    world.memory.create(paths.participant("Server_a_1"), record)
+    fields = fields_of(sent(adele))
+    warning = "only 1 enabled server has the tag 'DefaultTenant_OFFLINE': each segment gets 1 replica"
+    assert warning not in unescape(adele.post(COLUMNS, fields).content.decode())
+    assert warning in unescape(adele.post(COLUMNS, {**fields, "replicas": "3"}).content.decode())
+    assert adele.post(COLUMNS, {**fields, "replicas": "3", "action": "create"}).status_code == 302
 
 
 def test_values_that_do_not_fit_a_chosen_type_are_counted(adele: Client) -> None:

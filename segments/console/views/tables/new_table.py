@@ -23,13 +23,15 @@ from segments.console.new_table.forms import INDEXES, KINDS, TYPES, SourceForm, 
 from segments.domain.formats.bounded_json import parse_json
 from segments.domain.formats.json_model import read_model
 from segments.domain.push.push_model import RecordReader
-from segments.domain.tables.design.given_names import table_name_of
+from segments.domain.tables.design.given_names import RESERVED, table_name_of
+from segments.domain.tables.table_config import parse_table_config
 from segments.errors import InvalidInput, NotFound, PinotAdminError
 from segments.names import OFFLINE, TableName
 from segments.services.core.page_addresses import address_of, default_cluster
 from segments.services.jobs import queue
 from segments.services.tables.design import creation, uploads
 from segments.services.tables.design.inferred_table import InferredTable, InputWish, infer_table
+from segments.services.tables.replica_warnings import replica_warnings
 
 _ACTION: Final = "createTable"
 #: What the page's form carries on.
@@ -150,6 +152,15 @@ def _reason(inferred: InferredTable) -> str:
     return f"New table from {inferred.file.rpartition('/')[2]}"[:500]
 
 
+def _risks(request: HttpRequest, draft: Draft) -> list[str]:
+    """What of the settings is taken, and will not be as it says."""
+    try:
+        found = replica_warnings(ctx_of(request), parse_table_config(draft.config))
+    except InvalidInput:  # the form says what is wrong
+        return []
+    return [f"{warning['problem']} {warning['remedy']}" for warning in found]
+
+
 def _source_page(request: HttpRequest, form: SourceForm, status: int = HTTPStatus.OK) -> HttpResponse:
     roots = format_html_join(", ", "<code>{}</code>", ((root,) for root in wiring.input_roots()))
     form.fields["address"].help_text = format_html(
@@ -159,6 +170,7 @@ def _source_page(request: HttpRequest, form: SourceForm, status: int = HTTPStatu
     context = {
         "form": form,
         "may_administer": may_somewhere(request, ADMINISTER),
+        "reserved": " ".join(sorted(RESERVED)),
         "upload_to": address_of(f"{'' if cluster == default_cluster() else f'/clusters/{cluster}'}/api/v1/uploads"),
     }
     return render(request, "console/new_table/choose.html", context, status=status)
@@ -176,7 +188,7 @@ def _design_page(
         "reader": json.dumps(draft.inferred.job["recordReaderSpec"]), "job": json.dumps(draft.job, indent=2),
         "file_name": draft.inferred.file.rpartition("/")[2], "other_files": draft.inferred.files - 1,
         "again_no": _again(given, draft, "no"), "again_yes": _again(given, draft, "yes"),
-        "json_is_open": bool({"schema", "config"} & set(draft.faults)),
+        "json_is_open": bool({"schema", "config"} & set(draft.faults)), "risks": _risks(request, draft),
     }  # fmt: skip
     if request.headers.get("HX-Request"):  # htmx swaps only successful answers; the page says what is wrong
         status = HTTPStatus.OK
