@@ -145,7 +145,9 @@ def test_json_of_other_types_is_refused_next_to_its_field_and_kept(
 
 
 def test_more_replicas_than_servers_are_taken_with_a_warning(adele: Client, world: World) -> None:
-    record = ZNRecord("Server_a_1", {"HELIX_HOST": "a", "HELIX_PORT": "1"}, lists={"TAG_LIST": ["DefaultTenant_OFFLINE"]})
+    record = ZNRecord(
+        "Server_a_1", {"HELIX_HOST": "a", "HELIX_PORT": "1"}, lists={"TAG_LIST": ["DefaultTenant_OFFLINE"]}
+    )
     world.memory.create(paths.participant("Server_a_1"), record)
     fields = fields_of(sent(adele))
     warning = "only 1 enabled server has the tag 'DefaultTenant_OFFLINE': each segment gets 1 replica"

@@ -181,7 +181,7 @@ def _notes(rows: FirstRows, files: Sequence[InputFile]) -> list[str]:
         notes.append(f"The text '{rows.reader.null_string}' is read as null, besides empty text.")
     if rows.reader.header is not None:
         was = "replaced, since queries could not use them" if rows.reader.skip_header else "made up: the file has none"
-        notes.append(f"Names of columns were {was}.")
+        notes.append(f"Column names were {was}.")
     return notes
 
 

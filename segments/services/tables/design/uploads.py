@@ -87,7 +87,7 @@ def _reserved(person: str, size: int | None) -> Iterator[int]:
         room = _room(person, used)
         if size is not None and size > room:
             raise PayloadTooLarge(
-                f"The file has {size} bytes; {room} can be taken in now.",
+                f"The file has {size} bytes; {room} can be accepted now.",
                 remedy="Send a smaller one, or put it below an input root and name its folder.",
             )
         wanted = room if size is None else size
