@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from typing import Any, Final
 
 from segments.console.forms import PlainForm
@@ -23,11 +24,12 @@ from segments.domain.tables.design.edited_documents import (
     table_choice,
 )
 from segments.domain.tables.design.found_column import FoundColumn
+from segments.domain.tables.edits.columns import column_rows
 from segments.domain.tables.schema import new_schema
 from segments.domain.tables.schema_model import SchemaModel
 from segments.domain.tables.table_config import check_against_schema, parse_table_config
 from segments.domain.tables.table_model import TableModel
-from segments.errors import InvalidInput
+from segments.errors import InvalidInput, PinotAdminError
 from segments.services.tables.design.inferred_table import InferredTable, preview
 from segments.spark.reading.sample.formats import reader_configs
 
@@ -59,6 +61,24 @@ class Draft:
             skips = reader.skip_header if reader.header is not None else True
             job["recordReaderSpec"] = reader_configs(replace(reader, header=names, skip_header=skips))
         return {**job, "tableSpec": {"tableName": self.table.name}}
+
+    @property
+    def not_in_files(self) -> list[str]:
+        """Columns of the schema that no row brings a value for, and the grid does not show."""
+        named = {c.name for c in self.columns}
+        return [c.name for c in column_rows(self.schema, self.config) if c.name not in named]
+
+    def refuse(self, error: PinotAdminError, form: PlainForm) -> None:
+        """Put a refusal where what it names is: a column, a field of the form, the text of a document, else the form
+        as a whole.
+        """
+        named = str(error.data.get("field") or "")
+        if form.has_place_for(named) or not isinstance(error, InvalidInput):
+            form.refuse(error, "name" if error.status == HTTPStatus.CONFLICT else None)
+        elif (place := _place(self, error)) != "schema" or named.startswith("schema"):
+            self.faults[place] = str(error)
+        else:
+            self.faults["config"] = str(error)
 
     def show_faults(self, form: PlainForm) -> None:
         """The faults of the table as a whole become errors of its form, next to the field where there is one."""

@@ -49,6 +49,14 @@ def retention_field() -> forms.IntegerField:
     )  # fmt: skip
 
 
+def replace_schema_field() -> forms.BooleanField:
+    """Whether a schema that a deleted table left may go."""
+    return forms.BooleanField(
+        label="Replace the schema of this name that no table uses", required=False,
+        help_text="A deleted table left it, with other columns. Without this the table cannot get this name.",
+    )  # fmt: skip
+
+
 class SourceForm(PlainForm):
     """A file that is sent, or the address of files that are there."""
 
@@ -76,6 +84,7 @@ class TableForm(PlainForm):
     called: ClassVar[Mapping[str, str]] = {"segmentsConfig.replication": "replicas", "job.tableSpec.tableName": "name"}
 
     name = TableNameField()
+    replace_schema = replace_schema_field()
     loading = forms.ChoiceField(
         label="What each push does",
         choices=[

@@ -103,10 +103,11 @@ def _create(request: HttpRequest, draft: Draft, form: TableForm, given: dict[str
     ctx, actor = ctx_of(request), actor_of(request, form.cleaned_data["reason"])
     try:
         push = creation.create_and_push(
-            ctx, name, draft.schema, draft.config, draft.job, actor=actor, roots=wiring.input_roots()
-        )
+            ctx, name, draft.schema, draft.config, draft.job, actor=actor, roots=wiring.input_roots(),
+            replaces_schema=form.cleaned_data["replace_schema"],
+        )  # fmt: skip
     except PinotAdminError as error:
-        form.refuse(error, "name" if error.status == HTTPStatus.CONFLICT else None)
+        draft.refuse(error, form)
         return _design_page(request, draft, form, given, shown_status(request, error))
     if queue.enqueue_push(ctx, str(push.pk)):
         messages.success(request, f"Table {name} is created; its rows come in now.")
@@ -180,6 +181,8 @@ def _design_page(
     request: HttpRequest, draft: Draft, form: TableForm, given: dict[str, str], status: int = HTTPStatus.OK
 ) -> HttpResponse:
     rows, reader = grid_rows(draft), draft.inferred.rows.reader
+    if not creation.is_left_behind(ctx_of(request), draft.table.name, draft.schema):
+        del form.fields["replace_schema"]
     context: dict[str, Any] = {
         "draft": draft, "form": form, "rows": rows, "types": TYPES, "kinds": KINDS, "indexes": INDEXES,
         "carried": [(k, given.get(k, "")) for k in _CARRIED], "sample": sample_rows(draft),

@@ -115,14 +115,22 @@ def _records(text: str, delimiter: str, *, is_all: bool) -> list[list[str]]:
 
 
 def _is_header(records: Sequence[Sequence[str]]) -> bool:
-    """Is the first record one of names: no number, no date, nothing twice?"""
-    names = [n.strip() for n in records[0]]
-    present = [n for n in names if n]
-    if not present or len(set(present)) < len(present):
+    """Is the first record one of names: no number and no date? One with a text twice is, where a column's other values
+    are numbers or dates: values of a text column repeat, too.
+    """
+    present = [n.strip() for n in records[0] if n.strip()]
+    if not present or any(_is_typed([n]) for n in present):
         return False
-    return all(
-        type_of_texts("", {n: 1}).data_type == "STRING" and not type_of_texts("", {n: 1}).format for n in present
+    return len(set(present)) == len(present) or any(
+        _is_typed([v for v in column if v.strip() and v.strip() not in _NULLS])
+        for column in zip(*(r for r in records[1:] if len(r) == len(records[0])), strict=True)
     )
+
+
+def _is_typed(texts: Sequence[str]) -> bool:
+    """Are all of them numbers, dates or the like?"""
+    found = type_of_texts("", dict.fromkeys((t.strip() for t in texts), 1))
+    return found.data_type != "STRING" or bool(found.format)
 
 
 def _null_text(records: Sequence[Sequence[str]]) -> str | None:
