@@ -60,8 +60,8 @@ def create_and_consume(
     """Create the schema and the REALTIME table ``name``, whose partitions consume from then on.
 
     A schema that was created is taken back when the table is refused; one that is already there is used or replaced as
-    in ``create_and_push``. Raises what the steps raise: InvalidInput naming the field, StateConflict for a table or another schema of
-    that name, Unavailable when the stream does not answer.
+    in ``create_and_push``. Raises what the steps raise: InvalidInput naming the field, StateConflict for a table or
+    another schema of that name, Unavailable when the stream does not answer.
     """
     wanted = new_schema(schema)
     _same_names(name, {"schema.schemaName": wanted.name, "tableConfig.tableName": _plain_name(config.get("tableName"))})
