@@ -122,6 +122,28 @@ def test_what_is_wrong_stands_next_to_its_field_and_cannot_be_saved(adele: Clien
     assert stored(world) == before
 
 
+@pytest.mark.parametrize(
+    ("document", "change"),
+    [
+        ("config", {"segmentsConfig": "x"}),
+        ("config", {"tableIndexConfig": ["x"]}),
+        ("config", {"task": {"taskTypeConfigsMap": {"A": 5}}}),
+        ("schema", {"primaryKeyColumns": 5}),
+        ("schema", {"dimensionFieldSpecs": {"a": 1}}),
+    ],
+)
+def test_json_of_other_types_is_refused_next_to_its_text(
+    adele: Client, world: World, document: str, change: dict[str, Any]
+) -> None:
+    before = stored(world)
+    fields = fields_of(adele.get(EDIT).content.decode())
+    edited = json.dumps({**json.loads(fields[document]), **change})
+    answer = post(adele, {**fields, document: edited}, action="preview")
+    assert answer.status_code == 422
+    assert f'id="{document}_wrong"' in answer.content.decode()
+    assert stored(world) == before
+
+
 def test_of_two_people_the_second_reads_whose_change_was_faster(adele: Client, world: World) -> None:
     fields = fields_of(adele.get(EDIT).content.decode())
     previewed = fields_of(post(adele, fields, quota="5G", action="preview").content.decode())
