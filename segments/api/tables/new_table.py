@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from segments.services.push.push_document import push_document
 from segments.services.tables.design.creation import create_and_push
 from segments.services.tables.design.inferred_stream import StreamWish, infer_stream_table
 from segments.services.tables.design.inferred_table import InputWish, infer_table
-from segments.services.tables.design.uploads import KEPT_S, find_upload, room_for, save_upload
+from segments.services.tables.design.uploads import KEPT_S, find_upload, named_as_sent, room_for, save_upload
 from segments.services.tables.replica_warnings import replica_warnings
 
 #: Rows that an answer shows.
@@ -101,7 +102,8 @@ class InferTable(ApiView):
             folder, asked.table_name or "", asked.include_file_name_pattern, asked.pinot_fs_specs,
             asked.record_reader_spec, asked.has_header,
         )  # fmt: skip
-        return Response(infer_table(self.ctx, wish, roots=wiring.input_roots()).to_json(_SHOWN))
+        with named_as_sent(folder) if asked.upload else nullcontext():
+            return Response(infer_table(self.ctx, wish, roots=wiring.input_roots()).to_json(_SHOWN))
 
 
 class LoadTable(ApiView):

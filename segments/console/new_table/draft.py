@@ -36,6 +36,12 @@ from segments.spark.reading.sample.formats import reader_configs
 _ROWS: Final = 50
 #: What the grid and the settings read of a document must be of the types that Pinot reads it as.
 _MODELS: Final[Mapping[str, type[Model]]] = {"schema": SchemaModel, "config": TableModel}
+#: Formats that a date fits whose day is not above 12, whichever of both is meant.
+_SWAPPED: Final = {
+    "SIMPLE_DATE_FORMAT|MM/dd/yyyy": "SIMPLE_DATE_FORMAT|dd/MM/yyyy",
+    "SIMPLE_DATE_FORMAT|dd/MM/yyyy": "SIMPLE_DATE_FORMAT|MM/dd/yyyy",
+}
+_DAY_AND_MONTH: Final = len("SIMPLE_DATE_FORMAT|MM/dd/yyyy")
 
 
 @dataclass
@@ -217,6 +223,9 @@ def _note(draft: Draft, column: FoundColumn, choice: ColumnChoice) -> str:
     )
     if count:
         return f"{counted(count, 'value', 'does', 'do')} not fit: {', '.join(examples)}"
+    other = _SWAPPED.get(choice.format[:_DAY_AND_MONTH]) if choice.kind == "DATE_TIME" else None
+    if other and not misfits(values, "STRING", text_format=other + choice.format[_DAY_AND_MONTH:], delimiter=None)[0]:
+        return f"Every value fits {other.partition('|')[2]}, too: check which one is the day."
     if column.nearly and choice.data_type == "STRING":
         wrong = counted(column.misfits, "value")
         return f"All but {wrong} would fit {column.nearly}: {', '.join(column.misfit_examples)}"

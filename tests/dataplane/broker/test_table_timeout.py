@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 
 from segments.dataplane import query_bounds
+from segments.dataplane.broker.answers import BROKER_TIMEOUT
 from segments.dataplane.broker.asked.question import DEFAULT_TIMEOUT_MS, Question, read_question, with_table_limits
 from segments.dataplane.stopping import Stop
-from segments.expressions.query_errors import EXECUTION_TIMEOUT
 from segments.store import paths
 from segments.store.update import update_record
 from tests.dataplane.world import TABLE, World, codes, poll
@@ -65,7 +65,7 @@ def test_a_query_ends_when_the_time_of_its_table_is_up(world: World) -> None:
     release = threading.Event()
     world.servers[1].runner._run = lambda _request: str(release.wait(5.0)).encode()  # type: ignore[method-assign]
     began = time.monotonic()
-    assert codes(broker.query("select count(*) from t")) == [EXECUTION_TIMEOUT]
+    assert codes(broker.query("select count(*) from t")) == [BROKER_TIMEOUT]
     assert time.monotonic() - began < 2.0
     release.set()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -131,7 +132,8 @@ def _infer(request: HttpRequest, given: dict[str, str]) -> InferredTable:
     has_header = {"yes": True, "no": False}.get(given.get("header", ""))
     try:
         wish = InputWish(address, _fit_name(given), reader=reader, has_header=has_header)
-        return infer_table(ctx_of(request), wish, roots=wiring.input_roots())
+        with uploads.named_as_sent(address) if upload else nullcontext():
+            return infer_table(ctx_of(request), wish, roots=wiring.input_roots())
     except NotFound as error:
         raise InvalidInput(error.message, remedy=error.remedy, **error.data) from error
 

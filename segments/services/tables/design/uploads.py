@@ -12,7 +12,7 @@ from typing import Final
 
 from django.conf import settings
 
-from segments.errors import PayloadTooLarge, TooManyRequests
+from segments.errors import PayloadTooLarge, PinotAdminError, TooManyRequests
 from segments.gateways.input_files.uploaded_files import Stream, UploadedFile, UploadedFiles, owner_key
 from segments.models import Push
 from segments.services.core import audit
@@ -54,6 +54,17 @@ def save_upload(ctx: Context, name: str, size: int | None, stream: Stream, actor
 def find_upload(person: str, upload_id: str) -> UploadedFile:
     """A file that this person sent. NotFound when there is none."""
     return _folder().find(person, upload_id)
+
+
+@contextmanager
+def named_as_sent(folder: str) -> Iterator[None]:
+    """Refusals name an uploaded file as its sender does, not by the folder in which it is kept."""
+    try:
+        yield
+    except PinotAdminError as error:
+        error.message = error.message.replace(f"{folder.rstrip('/')}/", "")
+        error.args = (error.message,)
+        raise
 
 
 def remove_expired(now_s: float, person: str | None = None) -> list[str]:
