@@ -19,6 +19,8 @@ TYPES: Final = tuple(t for t in STORED_TYPES if t not in ("MAP", "UUID"))
 KINDS: Final = (("DIMENSION", "dimension"), ("METRIC", "metric"), ("DATE_TIME", "date or time"))
 INDEXES: Final = (("", "none"), *((k, "no dictionary" if k == "raw" else k) for k in INDEX_LISTS))
 _MOST_REPLICAS: Final = 100
+#: Columns that a grid shows; those of wider tables are changed as JSON.
+SHOWN: Final = 100
 
 
 class TableNameField(forms.CharField):

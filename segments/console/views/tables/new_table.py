@@ -79,7 +79,8 @@ def design(request: HttpRequest) -> HttpResponse:
     except PinotAdminError as error:
         source = SourceForm({"address": given.get("address", ""), "name": given.get("name", "")})
         source.is_valid()
-        source.refuse(error, "address")
+        source.errors.clear()
+        source.refuse(error, "file" if given.get("upload") else "address")
         return _source_page(request, source, shown_status(request, error))
     if request.method != "POST":
         draft = first_draft(inferred)

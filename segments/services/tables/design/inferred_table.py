@@ -104,7 +104,8 @@ def infer_table(ctx: Context, wish: InputWish, *, roots: Sequence[str]) -> Infer
     first = next((f for f in files if f.size), files[0])
     rows = read_first_rows(first, source, given, has_header=wish.has_header)
     columns = find_columns(rows.table, rows.names, is_text=rows.is_text, multi_value=rows.reader.multi_value)
-    name = check_raw_table_name(wish.table or table_name_of(first.path) or "new_table")
+    called = first.path if len(files) == 1 else wish.address
+    name = check_raw_table_name(wish.table or table_name_of(called) or "new_table")
     job = _job(name, wish.address if folder is None else folder, include, rows.reader, wish)
     return InferredTable(
         name, first.path, len(files), sum(f.size for f in files), rows, columns, new_schema_body(name, columns),
@@ -178,7 +179,7 @@ def _notes(rows: FirstRows, files: Sequence[InputFile]) -> list[str]:
     if not rows.is_whole:
         notes.append(f"Types and counts are those of the first {counted(rows.table.num_rows, 'row')}.")
     if not rows.table.num_rows:
-        notes.append("The file has no row: columns are taken as text, and its push will be refused.")
+        notes.append("The file has no row, so every column is taken as text.")
     if rows.bad:
         notes.append(f"{counted(rows.bad, 'line')} of the sample cannot be read as rows: a push is refused for them.")
     if rows.reader.null_string is not None:
