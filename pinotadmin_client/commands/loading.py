@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import unicodedata
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -11,16 +13,20 @@ from pinotadmin_client.client import ENDED, Client
 from pinotadmin_client.commands.changing import Blocked, NotConfirmed, said_yes
 from pinotadmin_client.commands.output import write, write_json, write_table
 
+_ENDINGS = ("gz", "gzip", "zst", "bz2", "csv", "tsv", "txt", "json", "jsonl", "ndjson", "parquet", "orc", "avro")
+_LONGEST = 100
+
 
 def load(client: Client, given: Namespace) -> None:
     """Make a table of a file: CSV, JSON, Parquet, ORC or Avro, also compressed."""
     file = Path(given.file)
     if not file.is_file():
         raise ValueError(f"There is no file '{given.file}'.")
-    name = given.table or _name_of(file)
     _progress(given, f"Sending {file.name} ({file.stat().st_size:,} bytes)")
-    sent = client.upload(file, table=name)
-    found = client.call("POST", "/api/v1/tables/infer", body={"upload": sent["upload"], "tableName": name})
+    sent = client.upload(file, table=given.table or _name_of(file))
+    asked = {"upload": sent["upload"], "tableName": given.table or _name_of(file)}
+    found = client.call("POST", "/api/v1/tables/infer", body=asked)
+    name = found["tableName"]
     if given.append:
         found["tableConfig"]["ingestionConfig"]["batchIngestionConfig"] = {
             "segmentIngestionType": "APPEND",
@@ -51,10 +57,16 @@ def _show(given: Namespace, found: dict[str, Any]) -> None:
         return
     write_table(
         ("COLUMN", "TYPE", "FORMAT", "NULLS", "EXAMPLE"),
-        [(c["name"], c["dataType"] + "[]" * bool(c.get("multiValue")), c.get("format") or "", c["nulls"],
+        [(c["name"], c["dataType"] + "[]" * (not c["singleValue"]), c.get("format") or "", c["nulls"],
           next((row[c["name"]] for row in found["rows"] if row.get(c["name"]) is not None), ""))
          for c in found["columns"]],
     )  # fmt: skip
+    for column in found["columns"]:
+        if near := column.get("almost"):
+            write(
+                f"Column {column['name']}: all but {near['misfits']:,} of the values would fit {near['dataType']}; "
+                f"these do not: {', '.join(near['examples'])}."
+            )
     for note in found["notes"]:
         write(note)
 
@@ -66,6 +78,10 @@ def _progress(given: Namespace, text: str) -> None:
 
 
 def _name_of(file: Path) -> str:
-    """The file's name without its endings, as a table's name."""
-    stem = file.name.partition(".")[0]
-    return "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in stem) or "new_table"
+    """The file's name without its endings, as the console names a table: such that queries need no quotes."""
+    stem = file.name
+    while (parts := stem.rpartition("."))[2].lower() in _ENDINGS and parts[0]:
+        stem = parts[0]
+    plain = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode()
+    name = re.sub(r"[^A-Za-z0-9_]+", "_", plain).strip("_").lower()[:_LONGEST]
+    return f"t_{name}" if name[:1].isdigit() else name or "new_table"

@@ -764,7 +764,7 @@ class TableSize(Struct, frozen=True, kw_only=True):
 
 class TableSnapshot(Struct, frozen=True, kw_only=True):
     """What queries saw from ``at`` on. ``madeBy`` says by what, ``entries`` by which lineage entries; ``state``:
-    whether it can be gone back to, ``why`` not. ``startMs`` and ``endMs``: first and last time (epoch ms)."""
+    whether the table can go back to it, ``why`` not. ``startMs`` and ``endMs``: first and last time (epoch ms)."""
 
     number: int
     at: str

@@ -23,6 +23,10 @@ class PlainForm(forms.Form):
     #: What services call a field -> what the form does, where the two are not alike.
     called: ClassVar[Mapping[str, str]] = {}
 
+    def has_place_for(self, named: str) -> bool:
+        """Has it the field that services call so?"""
+        return self.called.get(named, named) in self.fields
+
     def refuse(self, error: PinotAdminError, field: str | None = None) -> None:
         """Add the error to the field that it names, if the form has it, else to ``field``, or to the form."""
         named = str(error.data.get("field") or "")

@@ -223,10 +223,10 @@ def test_files_that_are_no_whole_backup_are_refused(world: World, tmp_path: Path
     whole = gzip.decompress(path.read_bytes())
     cases = {
         "cut": (whole[:-100], "its end is missing"),
-        "changed": (whole.replace(b"t_1", b"t_7", 1), "its checksum is another one"),
+        "changed": (whole.replace(b"t_1", b"t_7", 1), "its checksum differs"),
         "newer": (whole.replace(b'"version":1', b'"version":2', 1), "this program knows 1"),
-        "other": (b'{"a":1}\n' * 3, "no backup of pinotadmin"),
-        "text": (b"hello\n" * 3, "no backup of pinotadmin"),
+        "other": (b'{"a":1}\n' * 3, "is not a backup of pinotadmin"),
+        "text": (b"hello\n" * 3, "is not a backup of pinotadmin"),
         "empty": (b"", "its end is missing"),
     }
     for name, (content, words) in cases.items():

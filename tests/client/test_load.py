@@ -65,6 +65,30 @@ def test_a_file_becomes_a_table_named_after_it(
 
 
 @pytest.mark.usefixtures("ends_as")
+@pytest.mark.parametrize(
+    ("called", "table"),
+    [("My Flights (2).csv", "my_flights_2"), ("a.b.CSV", "a_b"), ("2013.csv", "t_2013"), ("Übung.csv", "ubung")],
+)
+def test_it_is_named_as_the_console_names_it(
+    cluster: ApiCluster, pinotadmin: Run, file: Path, called: str, table: str
+) -> None:
+    assert pinotadmin("load", str(file.rename(file.with_name(called))), "--yes") == 0
+    assert exists(cluster, f"{table}_OFFLINE")
+
+
+@pytest.mark.usefixtures("cluster")
+def test_lists_and_values_that_do_not_fit_are_shown(
+    pinotadmin: Run, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"{n},a;b\n" for n in range(20))
+    file.write_text(f"delay,tags\n{rows}late,c;d\n")
+    assert pinotadmin("load", str(file), "--dry-run") == 0
+    shown = capsys.readouterr().out
+    assert "STRING[]" in shown
+    assert "Column delay: all but 1 of the values would fit LONG; these do not: late." in shown
+
+
+@pytest.mark.usefixtures("ends_as")
 def test_a_dry_run_shows_the_documents_and_creates_nothing(
     cluster: ApiCluster, pinotadmin: Run, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -111,8 +111,36 @@ def test_what_is_wrong_stands_next_to_its_field_and_cannot_be_saved(adele: Clien
     assert "Add a new column instead." in text
     assert 'value="save"' not in text
     assert post(adele, fields, replicas="0", action="preview").status_code == 422
+    refused = post(adele, fields, timeout="-1", action="preview").content.decode()
+    assert 'aria-invalid="true"' in re.findall(r'<input[^>]*name="timeout"[^>]*>', refused)[0]
+    config = json.dumps({**json.loads(fields["config"]), "query": {"timeoutMs": -1}})
+    refused = unescape(post(adele, {**fields, "config": config}, action="preview").content.decode())
+    assert "'query.timeoutMs' is '-1', which is not a limit." in refused
+    assert 'aria-invalid="true"' in re.findall(r'<input[^>]*name="timeout"[^>]*>', refused)[0]
     assert "Choose a unit" in post(adele, fields, retention="90", action="preview").content.decode()
     assert "The text is not JSON" in post(adele, {**fields, "config": "{"}, action="preview").content.decode()
+    assert stored(world) == before
+
+
+@pytest.mark.parametrize(
+    ("document", "change"),
+    [
+        ("config", {"segmentsConfig": "x"}),
+        ("config", {"tableIndexConfig": ["x"]}),
+        ("config", {"task": {"taskTypeConfigsMap": {"A": 5}}}),
+        ("schema", {"primaryKeyColumns": 5}),
+        ("schema", {"dimensionFieldSpecs": {"a": 1}}),
+    ],
+)
+def test_json_of_other_types_is_refused_next_to_its_text(
+    adele: Client, world: World, document: str, change: dict[str, Any]
+) -> None:
+    before = stored(world)
+    fields = fields_of(adele.get(EDIT).content.decode())
+    edited = json.dumps({**json.loads(fields[document]), **change})
+    answer = post(adele, {**fields, document: edited}, action="preview")
+    assert answer.status_code == 422
+    assert f'id="{document}_wrong"' in answer.content.decode()
     assert stored(world) == before
 
 

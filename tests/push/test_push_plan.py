@@ -56,6 +56,11 @@ def test_a_consistent_push_names_its_segments_by_its_start() -> None:
     )
 
 
+def test_times_that_are_text_with_slashes_and_colons_name_segments() -> None:
+    facts = Facts(0, "/a.csv", "01/02/2024 00:00", "31, 12/2024", 1, 2)
+    assert segment_name(rule(has_time=True), facts) == "myTable_OFFLINE_01-02-2024 00-00_31- 12-2024_0"
+
+
 def test_simple_names_hold_the_time_unless_excluded() -> None:
     facts = Facts(1, "/a.csv", 17000, 17003)
     assert segment_name(rule(has_time=True), facts) == "myTable_OFFLINE_17000_17003_1"

@@ -38,7 +38,7 @@ REFUSED = [
     ("select n from t where v > n", QUERY_VALIDATION, "cannot be compared"),
     ("select upper(tags) from t", QUERY_VALIDATION, "'tags'"),
     ("select n from t order by tags", QUERY_VALIDATION, "'tags'"),
-    ("select summv(n) from t", QUERY_VALIDATION, "'n' is none"),
+    ("select summv(n) from t", QUERY_VALIDATION, "'n' is single-valued"),
     ("select upper(v, n) from t", QUERY_VALIDATION, "upper() takes 1 arguments"),
     ("select percentile(n, 101) from t", QUERY_VALIDATION, "0 to 100"),
     ("select n from t where n between symmetric 1 and 2", SQL_PARSING, "BETWEEN"),

@@ -55,6 +55,15 @@ def test_a_first_line_of_values_is_no_header(tmp_path: Path) -> None:
     assert columns(rows)["column_3"].format == "SIMPLE_DATE_FORMAT|yyyy-MM-dd"
 
 
+def test_a_first_line_with_a_name_twice_is_a_header_where_other_values_are_no_names(tmp_path: Path) -> None:
+    rows = read(tmp_path, b"id,name,name\n1,x,y\n2,x,x\n")
+    assert rows.table.column_names == ["id", "name", "name_2"]
+    assert rows.table.num_rows == 2
+    rows = read(tmp_path, b"red,blue,red\nblue,red,red\nred,blue,blue\n")
+    assert rows.table.column_names == ["column_1", "column_2", "column_3"]
+    assert rows.table.num_rows == 3
+
+
 def test_texts_for_null_nulls_lists_and_codes_are_distinguished(tmp_path: Path) -> None:
     rows = read(tmp_path, b"id,delay,tags,zip\n1,NA,a;b,01234\n2,5,c,99999\n3,7,a;c,00001\n")
     found = columns(rows)
@@ -172,6 +181,8 @@ def test_names_of_tables_and_columns() -> None:
     assert table_name_of("/x/My Flights (2).csv.gz") == "my_flights_2"
     assert table_name_of("über.json") == "uber"
     assert table_name_of("...") == ""
+    assert table_name_of("2013-flights.csv") == "t_2013_flights"
+    assert table_name_of("Order.csv") == "t_order"
     assert plain_names(["a", "a", "select", "9 lives", "", "A"]) == [
         "a",
         "a_2",

@@ -13,8 +13,8 @@ from segments.errors import InvalidInput
 from segments.names import OFFLINE
 
 
-def config(quota: str = "", **segments: Any) -> TableConfig:
-    body = {"tableName": "t", "tableType": OFFLINE, "segmentsConfig": {"replication": "1", **segments}}
+def config(quota: str = "", query: dict[str, Any] | None = None, **segments: Any) -> TableConfig:
+    body = {"tableName": "t", "tableType": OFFLINE, "segmentsConfig": {"replication": "1", **segments}, "query": query}
     return parse_table_config({**body, **({"quota": {"storage": quota}} if quota else {})})
 
 
@@ -28,6 +28,10 @@ def config(quota: str = "", **segments: Any) -> TableConfig:
         (config(retentionTimeValue="5", retentionTimeUnit="WEEKS"), "segmentsConfig.retentionTimeUnit"),
         (config(retentionTimeValue="5"), "segmentsConfig.retentionTimeUnit"),
         (config("lots"), "quota.storage"),
+        (config(query={"timeoutMs": -1}), "query.timeoutMs"),
+        (config(query={"timeoutMs": "0"}), "query.timeoutMs"),
+        (config(query={"maxQueryResponseSizeBytes": 0}), "query.maxQueryResponseSizeBytes"),
+        (config(query={"maxServerResponseSizeBytes": -5}), "query.maxServerResponseSizeBytes"),
     ],
 )
 def test_a_value_that_cannot_be_read_is_refused_by_its_key(wrong: TableConfig, field: str) -> None:
@@ -55,6 +59,8 @@ def test_the_form_shows_the_refusal_at_the_field() -> None:
         config(retentionTimeUnit="DAYS"),
         config(retentionTimeValue=30, retentionTimeUnit="days"),
         config(retentionTimeValue="-1"),
+        config(query={}),
+        config(query={"timeoutMs": "5000", "maxServerResponseSizeBytes": 1}),
     ],
 )
 def test_values_that_can_be_read_and_none_are_accepted(right: TableConfig) -> None:

@@ -102,7 +102,7 @@ def document_rows() -> list[str]:
         (PASSES, Seen(NOW, NOW - 9_000_000, NOW - 59_000), ""),
         (PASSES, Seen(), "has never been up"),
         (PASSES, Seen(NOW), ""),
-        (PASSES, Seen(NOW - 31_000, NOW - 90_000, NOW - 31_000), "gives no sign of life since 31 s"),
+        (PASSES, Seen(NOW - 31_000, NOW - 90_000, NOW - 31_000), "has given no sign of life for 31 s"),
         (REPAIRS, Seen(NOW, NOW - 601_000, None), "was given nothing to do for 601 s"),
         (
             REPAIRS,

@@ -33,7 +33,7 @@ class Trigger(OfATable):
     def post(self, request: Request, table: str) -> Response:
         """202 with the session's id; 200 with ``sessionId`` null and ``why`` when there is nothing to do or a run is
         under way. ``force=true``: a swap is done although nothing changed. 409 while the table's task is stopped;
-        ``overrideStop`` is the reason for which it starts all the same.
+        ``overrideStop`` is the reason for which it starts anyway.
         """
         forced, override = bool_param(request, "force"), text_param(request, "overrideStop") or ""
         return _answer(task_start.start_now(self.ctx, self.table, self.actor, forced=forced, override_stop=override))

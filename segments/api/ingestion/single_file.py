@@ -55,7 +55,7 @@ class _KeptFile(FileUploadHandler):
         self._unchecked += len(raw_data)
         if self._size > self._most:
             raise PayloadTooLarge(
-                f"The file has more than the {self._most} bytes that are taken in.",
+                f"The file has more than the {self._most} bytes that are accepted.",
                 remedy="Push its folder with POST /api/v1/pushes, or raise PINOTADMIN_MAX_UPLOAD_BYTES.",
             )
         if self._unchecked >= _CHECK_DISK_EVERY:

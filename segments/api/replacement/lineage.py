@@ -140,7 +140,7 @@ class RollbackUnderWay(ApiView):
         return Response(self.ctx.engine.lineage.continue_rollback(self.ctx, found, self.actor).to_json())
 
     def delete(self, request: Request, table: str) -> Response:
-        """Give it up: the table stays at the snapshot that it has come to. 404 when none is under way."""
+        """Give it up: the table stays at the snapshot that it has reached. 404 when none is under way."""
         found = table_of(self, request, table)
         return Response(self.ctx.engine.lineage.give_up_rollback(self.ctx, found, self.actor).to_json())
 

@@ -141,7 +141,7 @@ class UploadView(ApiView):
 
 def _too_large(what: str, most: int) -> PayloadTooLarge:
     return PayloadTooLarge(
-        f"{what}, more than the {most} that are taken in.",
+        f"{what}, more than the {most} that are accepted.",
         remedy="Split the segment, or raise PINOTADMIN_MAX_UPLOAD_BYTES.",
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -20,7 +21,8 @@ from segments.services.push.push_document import push_document
 from segments.services.tables.design.creation import create_and_push
 from segments.services.tables.design.inferred_stream import StreamWish, infer_stream_table
 from segments.services.tables.design.inferred_table import InputWish, infer_table
-from segments.services.tables.design.uploads import KEPT_S, find_upload, room_for, save_upload
+from segments.services.tables.design.uploads import KEPT_S, find_upload, named_as_sent, room_for, save_upload
+from segments.services.tables.replica_warnings import replica_warnings
 
 #: Rows that an answer shows.
 _SHOWN: Final = 50
@@ -100,7 +102,8 @@ class InferTable(ApiView):
             folder, asked.table_name or "", asked.include_file_name_pattern, asked.pinot_fs_specs,
             asked.record_reader_spec, asked.has_header,
         )  # fmt: skip
-        return Response(infer_table(self.ctx, wish, roots=wiring.input_roots()).to_json(_SHOWN))
+        with named_as_sent(folder) if asked.upload else nullcontext():
+            return Response(infer_table(self.ctx, wish, roots=wiring.input_roots()).to_json(_SHOWN))
 
 
 class LoadTable(ApiView):
@@ -115,7 +118,9 @@ class LoadTable(ApiView):
         return text_field(request, "tableName")
 
     def post(self, request: Request) -> Response:
-        """Answers with the push, which runs. When a step is refused, nothing is left of the earlier ones."""
+        """Answers with the push, which runs, and with ``warnings`` where the table asks for more replicas than there
+        are servers. When a step is refused, nothing is left of the earlier ones.
+        """
         asked = read_body(request, LoadBody)
         actor = Actor(self.actor.name, asked.reason or self.actor.reason, self.actor.address)
         push = create_and_push(
@@ -123,4 +128,6 @@ class LoadTable(ApiView):
             roots=wiring.input_roots(),
         )  # fmt: skip
         enqueue_push(self.ctx, str(push.pk))
-        return Response(push_document(push), status=201, headers={"Location": address_of(f"/api/v1/pushes/{push.pk}")})
+        risks = replica_warnings(self.ctx, self.ctx.engine.tables.parse_config(asked.table_config))
+        answer = {**push_document(push), **({"warnings": risks} if risks else {})}
+        return Response(answer, status=201, headers={"Location": address_of(f"/api/v1/pushes/{push.pk}")})

@@ -24,6 +24,7 @@ from segments.services.core.context import Context
 from segments.services.schedules import task_check
 from segments.services.segments import segments
 from segments.services.tables import statistics, tables
+from segments.services.tables.replica_warnings import replica_warnings
 from segments.services.tables.table_record import read_table_config
 from segments.services.tables.table_secrets import reveal_secrets, secrets_masked_in_errors, with_stored_secrets
 
@@ -183,8 +184,10 @@ class TableMetadata(ApiView):
 
 
 def _answer(ctx: Context, config: TableConfig, **more: Any) -> dict[str, Any]:
-    """Pinot's answer to a config; with ``warnings``, which are ours, where its tasks or keys give reason for them."""
-    found = [*task_check.warnings(ctx, config), *pauseless_risks(config)]
+    """Pinot's answer to a config; with ``warnings``, which are ours, where its tasks, keys or replicas give reason for
+    them.
+    """
+    found = [*task_check.warnings(ctx, config), *pauseless_risks(config), *replica_warnings(ctx, config)]
     if ctx.engine.offers.own_processes:
         found += [
             {"key": key, "problem": f"'{key}' has no effect: {why}.", "remedy": "Leave it out.", "isWrong": False}

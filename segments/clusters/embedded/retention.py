@@ -63,7 +63,7 @@ def run(ctx: Context, table: TableName) -> list[str]:
             log.exception("%s of %s failed.", name, table)
             failed.append(f"{name} failed: {error}")
     if failed:
-        raise PinotAdminError(" ".join([*failed, *(["Done all the same:", *sentences] if sentences else [])]))
+        raise PinotAdminError(" ".join([*failed, *(["Done anyway:", *sentences] if sentences else [])]))
     return sentences or [f"Nothing of {table} is due."]
 
 

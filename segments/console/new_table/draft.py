@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from typing import Any, Final
 
 from segments.console.forms import PlainForm
 from segments.console.new_table.document_texts import as_text, names_in, read_object, seen_of
-from segments.console.new_table.forms import posted_columns, posted_table
+from segments.console.new_table.forms import SHOWN, posted_columns, posted_table
 from segments.console.new_table.stream_form import posted_stream
 from segments.datatypes.inference.fit import misfits
 from segments.datatypes.inference.written_times import millis_of, moment
+from segments.domain.formats.json_model import Model, read_model
 from segments.domain.formats.plural import counted
 from segments.domain.tables.design.edited_documents import (
     ColumnChoice,
@@ -22,13 +24,24 @@ from segments.domain.tables.design.edited_documents import (
     table_choice,
 )
 from segments.domain.tables.design.found_column import FoundColumn
+from segments.domain.tables.edits.columns import column_rows
 from segments.domain.tables.schema import new_schema
+from segments.domain.tables.schema_model import SchemaModel
 from segments.domain.tables.table_config import check_against_schema, parse_table_config
-from segments.errors import InvalidInput
+from segments.domain.tables.table_model import TableModel
+from segments.errors import InvalidInput, PinotAdminError
 from segments.services.tables.design.inferred_table import InferredTable, preview
 from segments.spark.reading.sample.formats import reader_configs
 
 _ROWS: Final = 50
+#: What the grid and the settings read of a document must be of the types that Pinot reads it as.
+_MODELS: Final[Mapping[str, type[Model]]] = {"schema": SchemaModel, "config": TableModel}
+#: Formats that a date fits whose day is not above 12, whichever of both is meant.
+_SWAPPED: Final = {
+    "SIMPLE_DATE_FORMAT|MM/dd/yyyy": "SIMPLE_DATE_FORMAT|dd/MM/yyyy",
+    "SIMPLE_DATE_FORMAT|dd/MM/yyyy": "SIMPLE_DATE_FORMAT|MM/dd/yyyy",
+}
+_DAY_AND_MONTH: Final = len("SIMPLE_DATE_FORMAT|MM/dd/yyyy")
 
 
 @dataclass
@@ -54,6 +67,34 @@ class Draft:
             skips = reader.skip_header if reader.header is not None else True
             job["recordReaderSpec"] = reader_configs(replace(reader, header=names, skip_header=skips))
         return {**job, "tableSpec": {"tableName": self.table.name}}
+
+    @property
+    def shown(self) -> list[FoundColumn]:
+        """The columns that the grid has."""
+        return self.inferred.columns[:SHOWN]
+
+    @property
+    def more_columns(self) -> int:
+        """How many it has not."""
+        return len(self.inferred.columns) - len(self.shown)
+
+    @property
+    def not_in_files(self) -> list[str]:
+        """Columns of the schema that no row brings a value for, and the grid does not show."""
+        named = {c.name for c in self.columns}
+        return [c.name for c in column_rows(self.schema, self.config) if c.name not in named]
+
+    def refuse(self, error: PinotAdminError, form: PlainForm) -> None:
+        """Put a refusal where what it names is: a column, a field of the form, the text of a document, else the form
+        as a whole.
+        """
+        named = str(error.data.get("field") or "")
+        if form.has_place_for(named) or not isinstance(error, InvalidInput):
+            form.refuse(error, "name" if error.status == HTTPStatus.CONFLICT else None)
+        elif (place := _place(self, error)) != "schema" or named.startswith("schema"):
+            self.faults[place] = str(error)
+        else:
+            self.faults["config"] = str(error)
 
     def show_faults(self, form: PlainForm) -> None:
         """The faults of the table as a whole become errors of its form, next to the field where there is one."""
@@ -93,28 +134,31 @@ def posted_draft(inferred: InferredTable, data: Mapping[str, str]) -> Draft:
     for key, text in texts.items():
         try:
             bodies[key] = read_object(text)
+            read_model(_MODELS[key], bodies[key], key)
         except InvalidInput as error:
             faults[key] = str(error)
+    columns = posted_columns(data, [f.source for f in inferred.columns[:SHOWN]])
+    rest = [f.name for f in inferred.columns[SHOWN:]]
     if faults:
         draft = _draft(inferred, inferred.schema, inferred.config)
-        draft.columns = posted_columns(data, [f.source for f in inferred.columns])
-        draft.table = _table(inferred, data, draft.columns)
+        draft.columns = columns + draft.columns[SHOWN:]
+        draft.table = _table(inferred, data, columns, inferred.config)
         draft.texts, draft.faults = texts, faults
         return draft
-    columns = posted_columns(data, [f.source for f in inferred.columns])
     if is_edited:
-        named = [c.name for c in columns]
+        named = [c.name for c in columns] + rest
         return _shown(_checked(_draft(inferred, bodies["schema"], bodies["config"], named)))
-    table = _table(inferred, data, columns)
+    columns += column_choices(bodies["schema"], bodies["config"], rest)
+    table = _table(inferred, data, columns, bodies["config"])
     schema = edited_schema(bodies["schema"], table.name, columns)
     config = edited_config(bodies["config"], table, columns)
     return _shown(_checked(Draft(inferred, columns, table, schema, config)))
 
 
 def grid_rows(draft: Draft) -> list[GridRow]:
-    """The grid's rows, with what is known of each column."""
+    """The grid's rows, with what is known of each column; the first ``SHOWN`` of a wide table."""
     found = []
-    for at, (column, choice) in enumerate(zip(draft.inferred.columns, draft.columns, strict=True)):
+    for at, (column, choice) in enumerate(zip(draft.shown, draft.columns[:SHOWN], strict=True)):
         is_time = choice.kind == "DATE_TIME"
         millis = millis_of(column.example, choice.format or "TIMESTAMP") if is_time and column.example else None
         parsed = "" if millis is None else moment(millis)
@@ -128,12 +172,16 @@ def grid_rows(draft: Draft) -> list[GridRow]:
 
 
 def sample_rows(draft: Draft) -> list[list[Any]]:
-    """The first rows, in the order of the columns."""
-    return [list(row.values()) for row in preview(draft.inferred, _ROWS)]
+    """The first rows, in the order of the columns that are shown."""
+    return [list(row.values())[:SHOWN] for row in preview(draft.inferred, _ROWS)]
 
 
-def _table(inferred: InferredTable, data: Mapping[str, str], columns: list[ColumnChoice]) -> TableChoice:
+def _table(
+    inferred: InferredTable, data: Mapping[str, str], columns: list[ColumnChoice], config: Mapping[str, Any]
+) -> TableChoice:
     table = posted_table(data, columns)
+    if "time" not in data:  # the time column is none of those that the grid shows
+        table = replace(table, time_column=table_choice(config).time_column)
     return table if inferred.stream is None else replace(table, stream=posted_stream(data))
 
 
@@ -153,7 +201,7 @@ def _checked(draft: Draft) -> Draft:
     seen: set[str] = set()
     for at, column in enumerate(draft.columns):
         if column.name in seen and column.is_kept:
-            draft.faults[f"c{at}"] = f"Column '{column.name}' is there twice. Give it another name."
+            draft.faults[_row(at)] = f"Column '{column.name}' is there twice. Give it another name."
         seen.add(column.name)
     try:
         schema = new_schema(draft.schema)
@@ -178,7 +226,12 @@ def _checked(draft: Draft) -> Draft:
 def _place(draft: Draft, error: InvalidInput) -> str:
     """The column that an error of the schema is about, else the schema."""
     named = set(names_in(error.message))
-    return next((f"c{at}" for at, c in enumerate(draft.columns) if c.name in named), "schema")
+    return next((_row(at) for at, c in enumerate(draft.columns) if c.name in named), "schema")
+
+
+def _row(at: int) -> str:
+    """Where a fault of column ``at`` stands."""
+    return f"c{at}" if at < SHOWN else "schema"
 
 
 def _note(draft: Draft, column: FoundColumn, choice: ColumnChoice) -> str:
@@ -191,6 +244,9 @@ def _note(draft: Draft, column: FoundColumn, choice: ColumnChoice) -> str:
     )
     if count:
         return f"{counted(count, 'value', 'does', 'do')} not fit: {', '.join(examples)}"
+    other = _SWAPPED.get(choice.format[:_DAY_AND_MONTH]) if choice.kind == "DATE_TIME" else None
+    if other and not misfits(values, "STRING", text_format=other + choice.format[_DAY_AND_MONTH:], delimiter=None)[0]:
+        return f"Every value fits {other.partition('|')[2]}, too: check which one is the day."
     if column.nearly and choice.data_type == "STRING":
         wrong = counted(column.misfits, "value")
         return f"All but {wrong} would fit {column.nearly}: {', '.join(column.misfit_examples)}"

@@ -19,6 +19,8 @@ TYPES: Final = tuple(t for t in STORED_TYPES if t not in ("MAP", "UUID"))
 KINDS: Final = (("DIMENSION", "dimension"), ("METRIC", "metric"), ("DATE_TIME", "date or time"))
 INDEXES: Final = (("", "none"), *((k, "no dictionary" if k == "raw" else k) for k in INDEX_LISTS))
 _MOST_REPLICAS: Final = 100
+#: Columns that a grid shows; those of wider tables are changed as JSON.
+SHOWN: Final = 100
 
 
 class TableNameField(forms.CharField):
@@ -49,6 +51,14 @@ def retention_field() -> forms.IntegerField:
     )  # fmt: skip
 
 
+def replace_schema_field() -> forms.BooleanField:
+    """Whether a schema that a deleted table left may go."""
+    return forms.BooleanField(
+        label="Replace the schema of this name that no table uses", required=False,
+        help_text="A deleted table left it, with other columns. Without this the table cannot get this name.",
+    )  # fmt: skip
+
+
 class SourceForm(PlainForm):
     """A file that is sent, or the address of files that are there."""
 
@@ -76,6 +86,7 @@ class TableForm(PlainForm):
     called: ClassVar[Mapping[str, str]] = {"segmentsConfig.replication": "replicas", "job.tableSpec.tableName": "name"}
 
     name = TableNameField()
+    replace_schema = replace_schema_field()
     loading = forms.ChoiceField(
         label="What each push does",
         choices=[

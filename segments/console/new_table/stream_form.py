@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 from django import forms
 
 from segments.console.forms import EXACT, PlainForm, reason_field
-from segments.console.new_table.forms import TableNameField, replicas_field, retention_field
+from segments.console.new_table.forms import TableNameField, replace_schema_field, replicas_field, retention_field
 from segments.domain.tables.design.edited_documents import TableChoice
 from segments.domain.tables.design.stream_documents import StreamChoice
 
@@ -98,6 +98,7 @@ class StreamTableForm(PlainForm):
     called: ClassVar[Mapping[str, str]] = {"segmentsConfig.replication": "replicas"}
 
     name = TableNameField()
+    replace_schema = replace_schema_field()
     start = forms.ChoiceField(label="Where reading begins", choices=_START)
     keys = forms.ChoiceField(
         label="Rows with the same key", choices=_KEYS, required=False,
@@ -115,11 +116,12 @@ class StreamTableForm(PlainForm):
     )  # fmt: skip
     reason = reason_field("Goes into the audit record.")
 
-    def __init__(self, choice: TableChoice, reason: str, *, is_bound: bool) -> None:
+    def __init__(self, choice: TableChoice, reason: str, *, is_bound: bool, replaces_schema: bool = False) -> None:
         stream = choice.stream or StreamChoice()
         values = {
             "name": choice.name, "start": stream.start, "keys": stream.keys, "replicas": choice.replicas,
             "retention": choice.retention_days, "rows": stream.rows, "hours": stream.hours, "reason": reason,
+            "replace_schema": "on" if replaces_schema else "",
         }  # fmt: skip
         super().__init__(values if is_bound else None, initial=values)
         if stream.start not in dict(_START):  # of the JSON: a time, say

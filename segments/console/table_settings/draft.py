@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from segments.console.new_table.document_texts import as_text, names_in, read_object, seen_of
-from segments.console.table_settings.forms import SHOWN, posted_columns
+from segments.console.new_table.forms import SHOWN
+from segments.console.table_settings.forms import posted_columns
 from segments.domain.tables.edits.columns import ColumnRow, column_rows, with_columns
 from segments.domain.tables.edits.settings import Setting, edited, setting_at, settings_of, values_of
 from segments.errors import InvalidInput

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from django import forms
 
 from segments.console.forms import EXACT, PlainForm, reason_field
-from segments.console.new_table.forms import TYPES, listed
+from segments.console.new_table.forms import SHOWN, TYPES, listed
 from segments.domain.tables.design.new_documents import INDEX_LISTS, LISTS
 from segments.domain.tables.edits.columns import ColumnRow
 from segments.domain.tables.edits.settings import Setting
-
-#: Columns that the grid shows; those of wider tables are changed as JSON.
-SHOWN: Final = 100
 
 
 class SettingsForm(PlainForm):

@@ -19,7 +19,7 @@ from segments.dataplane import query as engine
 from segments.dataplane.broker import answers
 from segments.dataplane.broker.acknowledgements import Acknowledgements
 from segments.dataplane.broker.asked.explain import explain
-from segments.dataplane.broker.asked.question import Question, current_stop, read_question
+from segments.dataplane.broker.asked.question import Question, current_stop, read_question, with_table_limits
 from segments.dataplane.broker.fan_out import FanOut, Gathered
 from segments.dataplane.broker.live_routing import LiveRouting
 from segments.dataplane.broker.progress import Progress
@@ -170,6 +170,7 @@ class Broker:
         while True:
             question.stop.check()
             sides = self._sides(question)
+            question = with_table_limits(question, [s.routing.timeout_ms for one in sides.values() for s in one])
             try:
                 return self._run(question, sides)
             except _Failed as failure:

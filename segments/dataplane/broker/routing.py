@@ -92,6 +92,12 @@ class Routing:
         """The segments that a query asks for."""
         return [s for s in self.visible if s not in self.first_loads]
 
+    @property
+    def timeout_ms(self) -> int | None:
+        """``query.timeoutMs`` of the table, for queries that say nothing else; None: it says nothing."""
+        query = self.config.model.query if self.config is not None else None
+        return query.timeout_ms if query is not None and (query.timeout_ms or 0) > 0 else None
+
     def sure(self, segment: str, choice: Sequence[ServerRef]) -> Sequence[ServerRef]:
         """Those of ``choice`` that cannot show rows of the next segment in this one, as a replica does that read past
         the committed end and has not heard of it; all of them when nobody is sure, or the next segment is not read yet.

@@ -76,7 +76,7 @@ def aggregation(name: str, args: Sequence[Expr], *, distinct: bool, star: bool) 
     if len(args) != 1 or key not in _BUILDERS:
         raise QueryRejected(f"{key}() takes one argument, not {len(args)}.")
     if key.endswith("mv") and not args[0].mv:
-        raise QueryRejected(f"{key}() takes a multi-value column, '{args[0].name}' is none.")
+        raise QueryRejected(f"{key}() takes a multi-value column, but '{args[0].name}' is single-valued.")
     return _BUILDERS[key](key, args[0])
 
 
@@ -168,7 +168,7 @@ def _percentile(found: re.Match[str], args: Sequence[Expr]) -> Aggregation:
         raise QueryRejected(f"{found[0]}() takes a column{'' if fixed else ' and a percentage'}.")
     wanted = float(fixed) if fixed else _percentage(args[1], found[0])
     if mv and not args[0].mv:
-        raise QueryRejected(f"{found[0]}() takes a multi-value column, '{args[0].name}' is none.")
+        raise QueryRejected(f"{found[0]}() takes a multi-value column, but '{args[0].name}' is single-valued.")
     rank = f"least(len({{0}}), CAST(floor(len({{0}}) * {wanted!r} / 100) AS BIGINT) + 1)"
     value = f"CASE WHEN len({{0}}) > 0 THEN list_extract(list_sort({{0}}), {rank}) ELSE {_MINUS_INFINITY} END"
     name = f"{found[0]}({args[0].name})" if fixed else f"{found[0]}({args[0].name}, {wanted!r})"

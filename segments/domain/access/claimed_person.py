@@ -76,7 +76,8 @@ def parse_group_names(text: str) -> dict[str, str]:
     for part in filter(None, (p.strip() for p in text.split(";"))):
         theirs, sign, ours = (piece.strip() for piece in part.rpartition("="))
         if not (sign and theirs and ours):
-            raise InvalidInput(f"'{part}' names no two groups.", remedy="Write group-there=group-here; other=other.")
+            text = f"'{part}' does not name two groups."
+            raise InvalidInput(text, remedy="Write group-there=group-here; other=other.")
         found[theirs] = ours
     return found
 

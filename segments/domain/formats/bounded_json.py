@@ -90,9 +90,5 @@ def _decimal(text: str) -> float:
 
 def _reason(error: ValueError) -> str:
     if isinstance(error, UnicodeError):
-        return (
-            f"it is not {error.encoding}"
-            if isinstance(error, UnicodeDecodeError)
-            else "it holds characters that are none"
-        )
+        return f"it is not {error.encoding}" if isinstance(error, UnicodeDecodeError) else "it holds invalid characters"
     return str(error).rstrip(".")

@@ -100,5 +100,5 @@ def record_of(body: Any) -> ZNRecord:
     if type(simple) is not dict or (maps and set(map(type, maps.values())) != {dict}):
         raise TypeError("fields are not objects")
     if lists and set(map(type, lists.values())) != {list}:
-        raise TypeError("a list is none")
+        raise TypeError("an entry of its lists is not a list")
     return ZNRecord(str(body["id"]), simple, maps, lists, body.get("rawPayload"))

@@ -147,7 +147,7 @@ def _effective(task: IngestionTask, given: Mapping[str, str], ahead: ScheduleAhe
             f"Files that fail are read again at the next trigger, {counted(task.max_retries, 'time')} at most; then "
             "the session begins again."
             if task.max_retries
-            else "A session of which a file fails is thrown away whole: consistentPushMaxRetries is 0."
+            else "A session in which a file fails is discarded as a whole: consistentPushMaxRetries is 0."
         )
     if limits := limit_words(task):
         rest = "and the session goes on at the next triggers" if task.consistent else "and the next triggers the others"

@@ -77,7 +77,7 @@ def parse_file_uri(text: str) -> StoreUri:
         container, _, account = authority.partition("@")
         authority = f"{container}@{account.partition('.')[0]}.dfs.core.windows.net" if _is_azure(account) else ""
     if not form.fullmatch(authority):
-        raise _bad(text, "its host, bucket or container is none", _EXAMPLES[kind])
+        raise _bad(text, "its host, bucket or container is not a valid name", _EXAMPLES[kind])
     return StoreUri(kind, authority, key)
 
 

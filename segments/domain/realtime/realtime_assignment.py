@@ -25,13 +25,19 @@ def servers_of_partition(table: str, partition: int, replicas: int, instances: S
 
     Raises StateConflict when there are fewer servers than replicas.
     """
-    count = len(instances)
-    if count < replicas:
+    check_enough_servers(table, replicas, instances)
+    return [instances[(partition * replicas + r) % len(instances)] for r in range(replicas)]
+
+
+def check_enough_servers(table: str, replicas: int, instances: Sequence[str]) -> None:
+    """StateConflict when there are fewer servers than replicas: no partition could consume."""
+    if len(instances) < replicas:
+        servers = counted(len(instances), "server")
         raise StateConflict(
-            f"Table '{table}' wants {counted(replicas, 'replica')}, but its tenant has {counted(count, 'server')}.",
+            f"Table '{table}' wants {counted(replicas, 'replica')}, but its tenant has {servers}.",
             remedy="Start more servers with the tenant's REALTIME tag, or lower segmentsConfig.replication.",
+            field="segmentsConfig.replication",
         )
-    return [instances[(partition * replicas + r) % count] for r in range(replicas)]
 
 
 def consuming_row_of(table: str, partition: int, replicas: int, instances: Sequence[str]) -> dict[str, str]:

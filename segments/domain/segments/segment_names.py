@@ -14,6 +14,8 @@ from segments.errors import InvalidInput
 from segments.names import check_segment_name
 
 _GROUP: Final = re.compile(r"\$\{filePathPattern:\\?([0-9]{1,4})\}")
+#: Of times that are text, such as 31/12/2024 23:59: Pinot refuses to name segments by these.
+_NOT_IN_NAMES: Final = re.compile(r"""[\\/:*?"<>|,\x00-\x1f]""")
 _WITHOUT_POSTFIX: Final = ("fixed", "inputFile")
 
 
@@ -127,7 +129,7 @@ def segment_name(rule: NameRule, facts: Facts) -> str:
 
 def _simple(rule: NameRule, facts: Facts) -> str:
     timed = rule.has_time and facts.low is not None and not _is_true(rule.configs, "exclude.time.in.segment.name")
-    times = [facts.low, facts.high] if timed else []
+    times = [_NOT_IN_NAMES.sub("-", str(time)) for time in (facts.low, facts.high)] if timed else []
     return _joined(
         rule.table, *times, rule.postfix, facts.sequence if facts.sequence >= 0 else None, _uuid(rule, facts)
     )

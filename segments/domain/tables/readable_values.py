@@ -1,5 +1,5 @@
 """Values of a config that would have no effect because nobody can read them: a retention of ``soon`` keeps rows for
-ever, a quota of ``lots`` allows everything.
+ever, a quota of ``lots`` allows everything; and limits of queries that Pinot refuses because no query could keep them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,12 @@ _PERIODS: Final = (
     ("deleted_segments_retention_period", "deletedSegmentsRetentionPeriod"),
     ("replaced_segments_retention_period", "replacedSegmentsRetentionPeriod"),
     ("lineage_entry_cleanup_retention_period", "lineageEntryCleanupRetentionPeriod"),
+)
+#: Attribute of ``query`` and its key: numbers from 1 on, as Pinot's own ``QueryConfig`` asks.
+_QUERY_LIMITS: Final = (
+    ("timeout_ms", "timeoutMs", "Give milliseconds from 1 on"),
+    ("max_query_response_size_bytes", "maxQueryResponseSizeBytes", "Give bytes from 1 on"),
+    ("max_server_response_size_bytes", "maxServerResponseSizeBytes", "Give bytes from 1 on"),
 )
 
 
@@ -39,6 +45,11 @@ def _unreadable(config: TableConfig) -> Iterator[InvalidInput]:
     quota = config.model.quota
     if quota is not None and quota.storage and parse_size(quota.storage) is None:
         yield _error("quota.storage", quota.storage, "a size", "Write for example 100G or 512M.")
+    for attribute, key, remedy in _QUERY_LIMITS:
+        limit = getattr(config.model.query, attribute, None)
+        if limit is not None and limit < 1:
+            remedy = f"{remedy}, or leave it out: then the broker's own limit holds."
+            yield _error(f"query.{key}", str(int(limit)), "a limit", remedy)
 
 
 def _retention(config: TableConfig) -> Iterator[InvalidInput]:

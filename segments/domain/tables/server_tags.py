@@ -44,9 +44,8 @@ def check_tags(config: TableConfig) -> None:
             continue
         path = f"tenants.tagOverrideConfig.{key}"
         if config.table.type != REALTIME:
-            raise InvalidInput(
-                f"'{path}' is for REALTIME tables, '{config.table}' is none.", remedy="Set tenants.server.", field=path
-            )
+            text = f"'{path}' is for REALTIME tables only, and '{config.table}' is not one."
+            raise InvalidInput(text, remedy="Set tenants.server.", field=path)
         if not tag.endswith(_SUFFIXES):
             text = f"'{path}' of table '{config.table}' is '{shown(tag)}', which is not a tag of servers."
             raise InvalidInput(text, remedy="Name a whole tag, which ends in _REALTIME or _OFFLINE.", field=path)

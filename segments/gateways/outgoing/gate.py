@@ -71,7 +71,7 @@ def silent(place: Place, rules: Rules, cause: object) -> Unavailable:
     """
     log.warning("%s %s cannot be used: %s", rules.kind.noun, place, cause)
     return Unavailable(
-        f"The {rules.kind.noun} at {place.host}:{place.port} cannot be reached, or what answers there is none.",
+        f"The {rules.kind.noun} at {place.host}:{place.port} cannot be reached, or what answers there is not one.",
         remedy="Check the address. The cause stands in the log of the process that tried.",
     )
 

@@ -311,7 +311,8 @@ def _reported(config: StreamConfig) -> Iterator[None]:
     except (redis.RedisError, OSError, ValueError, TypeError, KeyError, IndexError) as error:
         log.warning("Redis topic %s cannot be read: %s: %s", config.topic, type(error).__name__, error)
         raise Unavailable(
-            f"Redis topic '{config.topic}' cannot be read: its Redis cannot be reached, refuses the login, or is none.",
+            f"Redis topic '{config.topic}' cannot be read: its server cannot be reached, refuses the login, or is not "
+            "Redis.",
             remedy="Check stream.redis.url and the server. The cause stands in the log of the process that tried.",
             topic=config.topic,
         ) from error

@@ -63,7 +63,7 @@ class SchemaRegistry:
             log.warning("The schema registry %s answers %s, which is not a schema.", url, status)
         shown = ", ".join(url for url, _ in self._registries)
         raise Unavailable(
-            f"The schema registry {shown} cannot be reached, refuses the login, or is none.",
+            f"The schema registry {shown} cannot be reached, refuses the login, or is not one.",
             remedy=f"Check {_URL} of the stream config. The cause stands in the log of the server.",
         )
 

@@ -116,9 +116,9 @@ class BackupReader:
             last = line
         end = _parsed(self._path, last) if header and last.endswith(b"\n") else {}
         if header is None or _END not in end:
-            raise InvalidInput(f"{self._path} is no whole backup: its end is missing.", remedy="Copy it again.")
+            raise InvalidInput(f"{self._path} is not a whole backup: its end is missing.", remedy="Copy it again.")
         if end.get("sha256") != digest.hexdigest() or end[_END] != counts:
-            raise InvalidInput(f"{self._path} was changed: its checksum is another one.", remedy="Take another copy.")
+            raise InvalidInput(f"{self._path} was changed: its checksum differs.", remedy="Take another copy.")
         return header, counts
 
     def _raw(self) -> Iterator[bytes]:
@@ -153,7 +153,7 @@ def read_header(path: Path) -> dict[str, Any]:
 def _header(path: Path, line: bytes) -> dict[str, Any]:
     header = _parsed(path, line)
     if header.get("format") != FORMAT or type(header.get("version")) is not int:
-        raise InvalidInput(f"{path} is no backup of pinotadmin.", remedy="Name a file that backup made.")
+        raise InvalidInput(f"{path} is not a backup of pinotadmin.", remedy="Name a file that backup made.")
     if header["version"] > VERSION:
         raise InvalidInput(
             f"{path} has version {header['version']} of the format; this program knows {VERSION}.",
@@ -166,7 +166,7 @@ def _parsed(path: Path, line: bytes) -> dict[str, Any]:
     try:
         found = orjson.loads(line)
     except ValueError as error:
-        raise InvalidInput(f"{path} is no backup of pinotadmin.", remedy="Name a file that backup made.") from error
+        raise InvalidInput(f"{path} is not a backup of pinotadmin.", remedy="Name a file that backup made.") from error
     if not isinstance(found, dict):
-        raise InvalidInput(f"{path} is no backup of pinotadmin.", remedy="Name a file that backup made.")
+        raise InvalidInput(f"{path} is not a backup of pinotadmin.", remedy="Name a file that backup made.")
     return found

@@ -172,7 +172,7 @@ def _creates(
         try:
             record: ZNRecord | None = None if body is None else record_of(body)
         except (KeyError, TypeError, AttributeError) as error:
-            raise InvalidInput(f"The record of {path[:200]} in the backup is none: {error}.") from error
+            raise InvalidInput(f"The record of {path[:200]} in the backup is not valid: {error}.") from error
         if path != "/":
             yield Create(*renamed(path, record, cluster, servers)), 300 + (_length(body) if body else 0)
 

@@ -48,7 +48,7 @@ def preview_undo(ctx: Context, table: TableName, session_id: str) -> UndoPreview
         return UndoPreview((), (), False, ("None of its segments is visible any more.",))
     if manifest.segments_from:
         why = (
-            f"What it replaced is gone: {counted(len(manifest.segments_from), 'segment', 'is', 'are')} kept no longer."
+            f"What it replaced is gone: {counted(len(manifest.segments_from), 'segment', 'is', 'are')} no longer kept."
         )
         return UndoPreview(left, (), False, (why,))
     return UndoPreview(left, (), False)

@@ -113,7 +113,7 @@ def _copy(ctx: Context, uri: str, file: pa.NativeFile, target: Path) -> None:
     size, until = file.size(), ctx.timer.seconds() + ctx.limits.fetch_s
     if size > ctx.limits.upload_bytes:
         raise PayloadTooLarge(
-            f"'{shown(uri)}' has {size} bytes, more than the {ctx.limits.upload_bytes} that are taken in.",
+            f"'{shown(uri)}' has {size} bytes, more than the {ctx.limits.upload_bytes} that are accepted.",
             remedy="Push its folder with POST /api/v1/pushes, or raise PINOTADMIN_MAX_UPLOAD_BYTES.",
         )
     check_room(size)

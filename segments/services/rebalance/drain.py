@@ -244,7 +244,7 @@ def _config(ctx: Context, server: str) -> InstanceConfig:
     if found is None:
         raise instance_not_found(server)
     if not server.startswith("Server_"):
-        raise InvalidInput(f"'{server}' is no server: it holds no segments.", remedy="Drain a server.")
+        raise InvalidInput(f"'{server}' is not a server: it holds no segments.", remedy="Drain a server.")
     return found
 
 

@@ -178,7 +178,7 @@ def _overwritten_notes(names: Collection[str]) -> list[str]:
     if not names:
         return []
     return [
-        f"{counted(len(names), 'segment has', 'segments have')} another content in the second snapshot, e.g. "
+        f"{counted(len(names), 'segment has', 'segments have')} different content in the second snapshot, e.g. "
         f"'{min(names)}'. Columns are compared as they are on servers now."
     ]
 

@@ -22,12 +22,10 @@ def read_again(
     """The files, and what became of the trigger. Where the trigger is refused, the files are read by the next one.
 
     StateConflict as ``forget_files``, and while the table's task is stopped, unless ``override_stop`` is the reason for
-    which it starts all the same; nothing is changed then. Else raises as ``start_now``.
+    which it starts anyway; nothing is changed then. Else raises as ``start_now``.
     """
     if not override_stop.strip() and (stopped := stopped_sentence(ctx, table)):
-        raise StateConflict(
-            stopped, remedy="Resume it, or give the reason why this run starts all the same (overrideStop)."
-        )
+        raise StateConflict(stopped, remedy="Resume it, or give the reason why this run starts anyway (overrideStop).")
     with audit.recorded(ctx, actor, "readAgain", table.typed, session=session_id) as detail:
         files = forget_files(ctx, table, session_id)
         detail |= {"files": list(files[:_LISTED]), "countFiles": len(files)}

@@ -41,7 +41,7 @@ def start_now(
     ctx: Context, table: TableName, actor: Actor, *, forced: bool = False, override_stop: str = ""
 ) -> TriggerResult:
     """Begin a session, or the next run of the open one. StateConflict while the table's task is stopped, unless
-    ``override_stop`` is the reason for which it starts all the same; else as ``sessions.trigger``. What came of it is
+    ``override_stop`` is the reason for which it starts anyway; else as ``sessions.trigger``. What came of it is
     on record.
     """
     _pass_stop(ctx, table, actor, override_stop)
@@ -74,7 +74,7 @@ def _pass_stop(ctx: Context, table: TableName, actor: Actor, override: str) -> N
         path = TASK_TYPE if name == TASK_TYPE else f"{TASK_TYPE}/{name}"
         raise StateConflict(
             stopped_sentence(ctx, table),
-            remedy=f"Resume it with PUT /tasks/{path}/resume, or give the reason why this run starts all the same "
+            remedy=f"Resume it with PUT /tasks/{path}/resume, or give the reason why this run starts anyway "
             "(overrideStop).",
         )
     audit.record(

@@ -118,7 +118,7 @@ def _blockers(ctx: Context, table: TableName, config: ConfigVersion | None, lost
     if config is None:
         found.append("Its config is not on record.")
     elif has_mask(body_of(config)):
-        found.append("Its config held secrets, of which the history keeps none.")
+        found.append("Its config held secrets, which the history does not keep.")
     if ctx.store.exists(paths.schema(table.raw)) is None:
         found.append(f"Its schema '{table.raw}' was deleted, too; create it first.")
     if lost:

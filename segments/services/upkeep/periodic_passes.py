@@ -163,7 +163,7 @@ DECLARED: Final = (
     ),
     Periodic(
         "keep_rebalances",
-        "carries rebalances on, and drains of servers",
+        "continues rebalances, and drains of servers",
         Every("Rebalances", 3, "seconds"),
         ClusterPass(_keep_moves),
         TaskRule(PASSES, 300, is_long=True),

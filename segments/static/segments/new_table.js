@@ -8,7 +8,9 @@
   function tableName(fileName) {
     let stem = fileName;
     while (ENDINGS.test(stem)) stem = stem.replace(ENDINGS, "");
-    return stem.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").replace(/[^A-Za-z0-9_]+/g, "_").replace(/^_+|_+$/g, "").toLowerCase().slice(0, 100);
+    const name = stem.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").replace(/[^A-Za-z0-9_]+/g, "_").replace(/^_+|_+$/g, "").toLowerCase().slice(0, 100);
+    // As the server names it: queries need no quotes.
+    return /^\d/.test(name) || form.dataset.reserved.split(" ").includes(name) ? `t_${name}` : name;
   }
 
   function complain(text) {
@@ -89,8 +91,19 @@
   const texts = () => new URLSearchParams(new FormData(document.getElementById("draft"))).toString();
   let sent = "";
 
+  // What a change in the one form means for the other is known when it is answered; until then that one waits, since of
+  // two changes at once the JSON would count alone.
+  const others = (isText) => document.querySelectorAll(isText ? "#grid-scroll, #draft > section > .field, #draft .settings > .field" : "#documents .field");
+
   document.addEventListener("htmx:beforeRequest", (event) => {
-    if (event.detail.target.id === "draft") sent = texts();
+    if (event.detail.target.id !== "draft") return;
+    sent = texts();
+    const changed = event.detail.requestConfig.triggeringEvent?.target;
+    for (const field of others(changed instanceof HTMLTextAreaElement)) field.inert = true;
+  });
+
+  document.addEventListener("htmx:afterRequest", (event) => {
+    if (event.detail.target.id === "draft") for (const field of [...others(true), ...others(false)]) field.inert = false;
   });
 
   document.addEventListener("htmx:beforeSwap", (event) => {

@@ -4,51 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import replace
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from segments import wiring
-from segments.gateways.input_files.rules import InputRules
 from segments.models import Grant, Push
-from segments.services.jobs import queue
 from segments.services.tables.schemas import read_schema
 from segments.services.tables.tables import list_tables
-from tests.console.conftest import FakeBroker, logged_in
-from tests.factories import CLUSTER
+from tests.console.conftest import logged_in
 from tests.services.world import World
 
 pytestmark = pytest.mark.django_db
 CSV = b"id,carrier,delay,day\n1,AA,5,01/02/2024\n2,UA,NA,13/02/2024\n3,AA,7,14/02/2024\n"
 CHOOSE, COLUMNS = "/console/new-table/", "/console/new-table/columns/"
-
-
-@pytest.fixture
-def root(tmp_path: Path, settings: Any) -> Path:
-    settings.INPUT_ROOTS = [str(tmp_path / "input")]
-    (tmp_path / "input").mkdir()
-    return tmp_path / "input"
-
-
-@pytest.fixture
-def world(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    """As everywhere in the console, with a root that input may come from and a queue that takes everything."""
-    monkeypatch.setattr(queue, "enqueue_push", lambda *_: True)
-    world = World(tmp_path)
-    world.ctx = replace(world.ctx, cluster=CLUSTER, inputs=InputRules((str(root),)))
-    with wiring.use(world.ctx, FakeBroker()):
-        yield world
-
-
-@pytest.fixture
-def adele(world: World) -> Client:
-    return logged_in("adele", "operate", "administer")
 
 
 def fields_of(text: str) -> dict[str, str]:

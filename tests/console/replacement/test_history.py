@@ -145,7 +145,7 @@ def test_a_segment_that_was_overwritten_differs_between_the_snapshots_before_and
     world.memory.replace(paths.segment(TYPED, "a"), SegmentMetadata("a", fields).to_record(), node.version)
     follow()
     shown = text(viewer, f"/console/tables/{TYPED}/diff/?from=1&to=2")
-    assert ("In both, with another content (1)" in shown, "1 segment belongs to both" in shown) == (True, True)
+    assert ("In both, with different content (1)" in shown, "1 segment belongs to both" in shown) == (True, True)
     assert '<td class="number">20</td><td class="number">23</td>' in shown
 
 

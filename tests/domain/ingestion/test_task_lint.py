@@ -39,7 +39,7 @@ def read(keys: dict[str, str], kind: str = "OFFLINE") -> TaskLint:
         ),
         ({}, "Queries see files as they are finished, not all at once"),
         (CONSISTENT, "Queries see all of its files at once, at its end."),
-        (CONSISTENT, "A session of which a file fails is thrown away whole: consistentPushMaxRetries is 0."),
+        (CONSISTENT, "A session in which a file fails is discarded as a whole: consistentPushMaxRetries is 0."),
         ({**CONSISTENT, "consistentPushMaxRetries": "1"}, "are read again at the next trigger, 1 time at most;"),
         ({"schedule": "0 0 2 * * ?"}, "(UTC)."),
         ({}, "There is no schedule: sessions begin only when somebody starts one."),

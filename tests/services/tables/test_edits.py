@@ -4,12 +4,14 @@ cluster.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
+from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import InvalidInput, NotFound, StateConflict
 from segments.mirror.cluster_follower import ClusterFollower
 from segments.models import Cluster, ConfigVersion
@@ -21,6 +23,7 @@ from segments.services.tables.edits.preview import preview_edit
 from segments.services.tables.edits.reverting import edit_of
 from segments.services.tables.edits.saving import save_edit
 from segments.services.tables.edits.versions import body_of, changes_of, history_of
+from segments.store.records.instances import parse_config
 from tests.services.tables.test_every_kind import Kind, simulated
 from tests.services.world import ANN
 
@@ -67,6 +70,20 @@ def test_a_preview_says_what_differs_and_what_follows_and_writes_nothing(kind: K
     assert "Quota: it holds at once." in found.consequences
     assert read_documents(kind.ctx, kind.table) == before
     assert not list(kind.sent)
+
+
+def test_a_preview_warns_of_more_replicas_than_servers(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = parse_config(ZNRecord("Server_a_1", lists={"TAG_LIST": ["DefaultTenant_OFFLINE"]}))
+    known = {"Server_a_1": server, "Server_b_1": replace(server, tags=("other_OFFLINE",))}
+    monkeypatch.setattr("segments.services.tables.replica_warnings.instance_configs", lambda _: known)
+    wanted = config_with(kind, segmentsConfig={"replication": "90"})
+    found = preview_edit(kind.ctx, kind.table, wanted)
+    assert not found.refusals
+    warning = next(
+        w for w in found.warnings if "'segmentsConfig.replication' is 90, but only 1 enabled server has" in w
+    )
+    assert ("rebalance" in warning) == kind.ctx.engine.offers.own_processes
+    assert ("Pinot refuses" in warning) != kind.ctx.engine.offers.own_processes
 
 
 def test_a_saved_edit_is_a_version_with_who_and_why(kind: Kind) -> None:

@@ -11,7 +11,7 @@ from segments.api.documentation.answers.replacement import Answer, SnapshotSumma
 
 class TableSnapshot(Answer):
     """What queries saw from ``at`` on. ``madeBy`` says by what, ``entries`` by which lineage entries; ``state``:
-    whether it can be gone back to, ``why`` not. ``startMs`` and ``endMs``: first and last time (epoch ms).
+    whether the table can go back to it, ``why`` not. ``startMs`` and ``endMs``: first and last time (epoch ms).
     """
 
     number: int

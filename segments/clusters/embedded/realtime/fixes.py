@@ -56,7 +56,7 @@ def _consumption(ctx: Context, table: TableName, _: str) -> Fix:
 
 
 def _resets(ctx: Context, table: TableName, segment: str) -> Fix:
-    does = f"Has the replicas of {segment} in ERROR begin again; healthy ones go on."
+    does = f"Restarts the replicas of {segment} that are in ERROR; healthy ones continue."
     plan = plan_resets(ctx, table, [segment])
     if not plan.replicas:
         if plan.kept and _is_gone(ctx, table, segment) and not (again := _reingest(ctx, table, segment)).why_not:

@@ -111,7 +111,7 @@ def _finding(table: TableName, left: Sequence[str]) -> list[Found]:
     if not left:
         return []
     text = (
-        f"{counted(len(left), 'segment')} of {table}, e.g. {left[0]}, have an address that is none of this cluster's "
+        f"{counted(len(left), 'segment')} of {table}, e.g. {left[0]}, have an address outside of this cluster "
         "and whose file the deep store does not have: servers load them only while that address is allowed and answers."
     )
     return [Found(LOST, "", "warning", text)]

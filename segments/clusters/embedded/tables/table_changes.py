@@ -10,6 +10,7 @@ from segments.clusters.embedded.tables.broker_rows import broker_row
 from segments.domain.formats.recorded_change import recorded_change
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.first_starts import Watermark
+from segments.domain.realtime.realtime_assignment import check_enough_servers
 from segments.domain.realtime.realtime_plan import Changes
 from segments.domain.realtime.realtime_table import check_realtime, check_skips_nothing
 from segments.domain.realtime.streams import changed_streams
@@ -23,7 +24,7 @@ from segments.domain.tables.kept_secrets import has_mask, keep_secrets
 from segments.domain.tables.keyed_checks import check_keyed, check_unchanged
 from segments.domain.tables.readable_values import check_readable
 from segments.domain.tables.schema import Schema
-from segments.domain.tables.server_tags import check_tags
+from segments.domain.tables.server_tags import check_tags, consuming_tag
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput, NotFound, PinotAdminError, StateConflict
 from segments.gateways.deep_store.deepstore import DELETED, INGESTION, STAGING
@@ -31,6 +32,7 @@ from segments.names import REALTIME, TableName
 from segments.segmentfile.columns.complex_type import complex_type_of_messages
 from segments.services.core.context import Context
 from segments.services.realtime.consuming_segments import first_segments, make_remaining_segments
+from segments.services.realtime.realtime_servers import tenant_servers
 from segments.services.replacement.checks.check_settings import validate_checks
 from segments.services.replacement.lineage_record import table_not_found
 from segments.services.tables.schemas import read_schema
@@ -152,7 +154,17 @@ def _checked(ctx: Context, given: TableConfig, schema: Schema | None = None) -> 
     with secrets_masked_in_errors(config.body):
         validate_config(ctx, config, schema, _stored(node))
     check_has_servers(ctx, config, _stored(node))
+    _check_can_consume(ctx, config, _stored(node))
     return config
+
+
+def _check_can_consume(ctx: Context, config: TableConfig, before: TableConfig | None) -> None:
+    """More replicas than the tenant has servers would stop consumption with the next commit. What is stored so already
+    may stay, whatever became of the servers.
+    """
+    asked = (config.replication, consuming_tag(config))
+    if config.table.type == REALTIME and (before is None or asked != (before.replication, consuming_tag(before))):
+        check_enough_servers(config.table.typed, config.replication, tenant_servers(ctx, config))
 
 
 def _update(ctx: Context, given: TableConfig) -> tuple[Versioned, list[Write]]:

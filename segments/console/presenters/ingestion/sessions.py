@@ -182,7 +182,7 @@ def _next_step(session: IngestionSession) -> str:
         again = f"only {_files(open_files)}" if open_files else "no file"
         return f"The next trigger reads {again} again and keeps what is built ({tries})."
     why = "no retry is allowed" if not session.max_retries else "all retries are used up"
-    return f"The next trigger begins again with all files: {why}. Retry now if the cause is mended."
+    return f"The next trigger begins again with all files: {why}. Retry now if the cause is fixed."
 
 
 def _percent(session: IngestionSession) -> int:

@@ -107,7 +107,7 @@ def _checked(request: HttpRequest) -> tuple[str, Started, str]:
     given = request.GET
     kept = request.get_signed_cookie(_KEPT, default="", max_age=_PATIENCE_S)
     if not kept:
-        raise NotAuthenticated("This sign-in did not begin in this browser, or too long ago.", remedy="Sign in again.")
+        raise NotAuthenticated("This sign-in was started in another browser, or too long ago.", remedy="Sign in again.")
     left = json.loads(kept)
     if not hmac.compare_digest(given.get("state", "").encode(), left["state"].encode()):
         raise NotAuthenticated("The answer of the identity provider belongs to another sign-in.", remedy="Try again.")

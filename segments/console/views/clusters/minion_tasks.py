@@ -121,7 +121,9 @@ def _run_schedule(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome
     task_type, table = target.value("type"), find_table(target.request, target.value("table"))[0].name
     made = pinot_task_changes.schedule_now(target.ctx, task_type, table, actor=actor)
     if not made:
-        return Outcome(f"Pinot found nothing to do for {task_type} in {table}, or it is still at it: no task was made.")
+        return Outcome(
+            f"Pinot found nothing to do for {task_type} in {table}, or is still searching: no task was made."
+        )
     return Outcome(
         f"Pinot made {counted(len(made), 'task')} of type {task_type} for {table}.",
         reverse("console:task", args=[task_type, made[0]]),

@@ -84,7 +84,7 @@ def _lists(found: Preview) -> Sequence[tuple[str, Sequence[str]]]:
         ("Files that are read", found.to_read),
         ("Changed files whose earlier rows stay, too, so that rows may be there twice", found.rows_may_duplicate),
         ("Ingested files that left the folder", found.vanished),
-        ("Segments that queries see no longer afterwards", found.segments),
+        ("Segments that queries no longer see afterwards", found.segments),
         ("Segments at the edge of the replaced part", found.crossing),
         (
             "Segments that are split at the edge of the replaced part",
@@ -284,7 +284,7 @@ UNDO: Final = Operation(
         "table's retention.",
         "In append mode its input files still count as ingested: each is read again when it changes, or all of them by "
         "Read its files again.",
-        "A table in sync or swap mode reads the folder again at the next trigger: mend the folder first, or switch "
+        "A table in sync or swap mode reads the folder again at the next trigger: fix the folder first, or switch "
         "file ingestion off.",
     ],
     preview=_to_undo,

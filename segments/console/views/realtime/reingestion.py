@@ -159,7 +159,7 @@ CANCEL: Final = Operation(
     tab="consumption",
     find=realtime_table,
     explain=[
-        "What was read so far is thrown away; the segment stays broken, and no pass begins it again.",
+        "What was read so far is discarded; the segment stays broken, and no pass starts it again.",
         "Undo: reingest it again.",
     ],
     preview=_to_cancel,

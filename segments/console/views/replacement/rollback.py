@@ -203,7 +203,7 @@ def _stopped(target: Target) -> tuple[StepwiseRollback, list[tuple[str, Sequence
     job = under_way(target.request, target.name)
     if job is None:
         raise NotFound(
-            f"No rollback of table '{target.name}' is under way.", remedy="Begin one on the page of a replacement."
+            f"No rollback of table '{target.name}' is under way.", remedy="Start one on the page of a replacement."
         )
     return job, [("Entries that are left", [s for s in job.steps if s not in job.done])]
 
@@ -221,7 +221,7 @@ def _run_carry_on(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome
 
 CARRY_ON: Final = Operation(
     action="rollback",
-    title="Carry the rollback on",
+    title="Continue the rollback",
     button="Carry on",
     tab="lineage",
     preview=_to_carry_on,
@@ -234,19 +234,19 @@ def _to_give_up(target: Target, plain: Operation) -> Operation:
     job, left = _stopped(target)
     explain = [
         f"{len(job.done)} of {len(job.steps)} replacements stay taken back; the rest stay as they are.",
-        "Queries go on seeing what they see now. A new rollback can be begun at any time.",
+        "Queries go on seeing what they see now. A new rollback can be started at any time.",
     ]
     return replace(plain, explain=explain, lists=left)
 
 
 def _run_give_up(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
     target.ctx.engine.lineage.give_up_rollback(target.ctx, target.name, actor)
-    return Outcome("The rollback is given up; the table stays at the snapshot that it has come to.")
+    return Outcome("The rollback is given up; the table stays at the snapshot that it has reached.")
 
 
 GIVE_UP: Final = Operation(
     action="giveUpRollback",
-    title="Give the rollback up",
+    title="Give up the rollback",
     button="Give up",
     tab="lineage",
     asks="nothing",

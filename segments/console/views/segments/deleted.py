@@ -248,7 +248,7 @@ def _named(target: Target, *more: str) -> list[str]:
         raise InvalidInput("No segment was chosen.", remedy="Tick segments in the list first.")
     if len(names) > MOST:
         raise InvalidInput(
-            f"{counted(len(names), 'segment', 'is', 'are')} too many for one go.",
+            f"{counted(len(names), 'segment', 'is', 'are')} too many at once.",
             remedy=f"Choose at most {MOST}, or use the REST API.",
         )
     return names

@@ -67,7 +67,7 @@ def _going(target: Target) -> list[str]:
     ]
     tasks = (table.config.get("task") or {}).get("taskTypeConfigsMap") or {}
     if tasks:
-        found.append(f"Its tasks run no more: {', '.join(sorted(tasks))}.")
+        found.append(f"Its tasks no longer run: {', '.join(sorted(tasks))}.")
     if IngestionSession.objects.filter(table=table).exists():
         found.append("Its sessions of file ingestion go, with their records.")
     pushes = Push.objects.filter(cluster=table.cluster.name, table_name=table.raw_name)

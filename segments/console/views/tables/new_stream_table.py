@@ -21,7 +21,7 @@ from segments.console.new_table.stream_form import StreamForm, StreamTableForm
 from segments.domain.formats.bounded_json import parse_json
 from segments.errors import InvalidInput, PinotAdminError
 from segments.names import REALTIME, TableName
-from segments.services.tables.design.creation import create_and_consume
+from segments.services.tables.design.creation import create_and_consume, is_left_behind
 from segments.services.tables.design.inferred_stream import StreamWish, infer_stream_table
 from segments.services.tables.design.inferred_table import InferredTable
 
@@ -70,7 +70,9 @@ def design_stream(request: HttpRequest) -> HttpResponse:
         form.refuse(error)
         return _source_page(request, form, shown_status(request, error))
     draft = posted_draft(inferred, given)
-    table_form = StreamTableForm(draft.table, given.get("reason", ""), is_bound=True)
+    table_form = StreamTableForm(
+        draft.table, given.get("reason", ""), is_bound=True, replaces_schema="replace_schema" in given
+    )
     if given.get("action") != "create":
         table_form.errors.pop("reason", None)
         draft.show_faults(table_form)
@@ -95,9 +97,10 @@ def _create(request: HttpRequest, draft: Draft, form: StreamTableForm) -> HttpRe
         return refused(request, _ACTION, table.typed, ADMINISTER, table=table.typed)
     ctx, actor = ctx_of(request), actor_of(request, form.cleaned_data["reason"])
     try:
-        create_and_consume(ctx, table.raw, draft.schema, draft.config, actor=actor)
+        replaces = form.cleaned_data["replace_schema"]
+        create_and_consume(ctx, table.raw, draft.schema, draft.config, actor=actor, replaces_schema=replaces)
     except PinotAdminError as error:
-        form.refuse(error, "name" if error.status == HTTPStatus.CONFLICT else None)
+        draft.refuse(error, form)
         return _design_page(request, draft, form, shown_status(request, error))
     messages.success(request, f"Table {table.raw} is created and consumes topic {draft.inferred.file}.")
     if not wait_for_table(ctx.cluster, table.typed):
@@ -115,6 +118,8 @@ def _design_page(
     request: HttpRequest, draft: Draft, form: StreamTableForm, status: int = HTTPStatus.OK
 ) -> HttpResponse:
     inferred: InferredTable = draft.inferred
+    if not is_left_behind(ctx_of(request), draft.table.name, draft.schema):
+        del form.fields["replace_schema"]
     context: dict[str, Any] = {
         "draft": draft, "form": form, "rows": grid_rows(draft), "types": TYPES, "kinds": KINDS, "indexes": INDEXES,
         "sample": sample_rows(draft), "can_rename": False, "is_csv": False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -23,13 +24,15 @@ from segments.console.new_table.forms import INDEXES, KINDS, TYPES, SourceForm, 
 from segments.domain.formats.bounded_json import parse_json
 from segments.domain.formats.json_model import read_model
 from segments.domain.push.push_model import RecordReader
-from segments.domain.tables.design.given_names import table_name_of
+from segments.domain.tables.design.given_names import RESERVED, table_name_of
+from segments.domain.tables.table_config import parse_table_config
 from segments.errors import InvalidInput, NotFound, PinotAdminError
 from segments.names import OFFLINE, TableName
 from segments.services.core.page_addresses import address_of, default_cluster
 from segments.services.jobs import queue
 from segments.services.tables.design import creation, uploads
 from segments.services.tables.design.inferred_table import InferredTable, InputWish, infer_table
+from segments.services.tables.replica_warnings import replica_warnings
 
 _ACTION: Final = "createTable"
 #: What the page's form carries on.
@@ -76,7 +79,8 @@ def design(request: HttpRequest) -> HttpResponse:
     except PinotAdminError as error:
         source = SourceForm({"address": given.get("address", ""), "name": given.get("name", "")})
         source.is_valid()
-        source.refuse(error, "address")
+        source.errors.clear()
+        source.refuse(error, "file" if given.get("upload") else "address")
         return _source_page(request, source, shown_status(request, error))
     if request.method != "POST":
         draft = first_draft(inferred)
@@ -101,10 +105,11 @@ def _create(request: HttpRequest, draft: Draft, form: TableForm, given: dict[str
     ctx, actor = ctx_of(request), actor_of(request, form.cleaned_data["reason"])
     try:
         push = creation.create_and_push(
-            ctx, name, draft.schema, draft.config, draft.job, actor=actor, roots=wiring.input_roots()
-        )
+            ctx, name, draft.schema, draft.config, draft.job, actor=actor, roots=wiring.input_roots(),
+            replaces_schema=form.cleaned_data["replace_schema"],
+        )  # fmt: skip
     except PinotAdminError as error:
-        form.refuse(error, "name" if error.status == HTTPStatus.CONFLICT else None)
+        draft.refuse(error, form)
         return _design_page(request, draft, form, given, shown_status(request, error))
     if queue.enqueue_push(ctx, str(push.pk)):
         messages.success(request, f"Table {name} is created; its rows come in now.")
@@ -128,7 +133,8 @@ def _infer(request: HttpRequest, given: dict[str, str]) -> InferredTable:
     has_header = {"yes": True, "no": False}.get(given.get("header", ""))
     try:
         wish = InputWish(address, _fit_name(given), reader=reader, has_header=has_header)
-        return infer_table(ctx_of(request), wish, roots=wiring.input_roots())
+        with uploads.named_as_sent(address) if upload else nullcontext():
+            return infer_table(ctx_of(request), wish, roots=wiring.input_roots())
     except NotFound as error:
         raise InvalidInput(error.message, remedy=error.remedy, **error.data) from error
 
@@ -150,6 +156,15 @@ def _reason(inferred: InferredTable) -> str:
     return f"New table from {inferred.file.rpartition('/')[2]}"[:500]
 
 
+def _risks(request: HttpRequest, draft: Draft) -> list[str]:
+    """What of the settings is taken, and will not be as it says."""
+    try:
+        found = replica_warnings(ctx_of(request), parse_table_config(draft.config))
+    except InvalidInput:  # the form says what is wrong
+        return []
+    return [f"{warning['problem']} {warning['remedy']}" for warning in found]
+
+
 def _source_page(request: HttpRequest, form: SourceForm, status: int = HTTPStatus.OK) -> HttpResponse:
     roots = format_html_join(", ", "<code>{}</code>", ((root,) for root in wiring.input_roots()))
     form.fields["address"].help_text = format_html(
@@ -159,6 +174,7 @@ def _source_page(request: HttpRequest, form: SourceForm, status: int = HTTPStatu
     context = {
         "form": form,
         "may_administer": may_somewhere(request, ADMINISTER),
+        "reserved": " ".join(sorted(RESERVED)),
         "upload_to": address_of(f"{'' if cluster == default_cluster() else f'/clusters/{cluster}'}/api/v1/uploads"),
     }
     return render(request, "console/new_table/choose.html", context, status=status)
@@ -168,6 +184,8 @@ def _design_page(
     request: HttpRequest, draft: Draft, form: TableForm, given: dict[str, str], status: int = HTTPStatus.OK
 ) -> HttpResponse:
     rows, reader = grid_rows(draft), draft.inferred.rows.reader
+    if not creation.is_left_behind(ctx_of(request), draft.table.name, draft.schema):
+        del form.fields["replace_schema"]
     context: dict[str, Any] = {
         "draft": draft, "form": form, "rows": rows, "types": TYPES, "kinds": KINDS, "indexes": INDEXES,
         "carried": [(k, given.get(k, "")) for k in _CARRIED], "sample": sample_rows(draft),
@@ -176,7 +194,7 @@ def _design_page(
         "reader": json.dumps(draft.inferred.job["recordReaderSpec"]), "job": json.dumps(draft.job, indent=2),
         "file_name": draft.inferred.file.rpartition("/")[2], "other_files": draft.inferred.files - 1,
         "again_no": _again(given, draft, "no"), "again_yes": _again(given, draft, "yes"),
-        "json_is_open": bool({"schema", "config"} & set(draft.faults)),
+        "json_is_open": bool({"schema", "config"} & set(draft.faults)), "risks": _risks(request, draft),
     }  # fmt: skip
     if request.headers.get("HX-Request"):  # htmx swaps only successful answers; the page says what is wrong
         status = HTTPStatus.OK

@@ -204,7 +204,7 @@ STOP: Final = Operation(
     needs=REBALANCE_STOP,
     explain=[
         "Segments that have arrived stay on their new servers, all others on those that have them.",
-        "A new rebalance can be begun at any time and goes on from there.",
+        "A new rebalance can be started at any time and continues from there.",
     ],
     preview=_to_stop,
     run=_run_stop,

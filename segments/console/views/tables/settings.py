@@ -17,12 +17,12 @@ from segments.console.access import ADMINISTER, actor_of, find_table, may, page,
 from segments.console.cluster_address import ctx_of
 from segments.console.listing import cut, page_number
 from segments.console.mirror_wait import wait_for_mirror
-from segments.console.new_table.forms import INDEXES, KINDS, TYPES
+from segments.console.new_table.forms import INDEXES, KINDS, SHOWN, TYPES
 from segments.console.rest_calls.call import as_curl
 from segments.console.rest_calls.declared import edit_config
 from segments.console.rest_calls.on_page import pressed_on
 from segments.console.table_settings.draft import Draft, draft_of, posted_draft
-from segments.console.table_settings.forms import SHOWN, SettingsForm
+from segments.console.table_settings.forms import SettingsForm
 from segments.console.views.tables.tables import head
 from segments.errors import InvalidInput, PinotAdminError
 from segments.models import Table

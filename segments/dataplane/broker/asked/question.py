@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from segments.dataplane import query_bounds, stopping
@@ -25,7 +25,7 @@ CLIENT_ID: Final = "clientqueryid"
 class Question:
     """``segments``: only these, hidden or not; None: the visible ones. ``deadline`` is of ``time.monotonic``.
     ``stages``: it reads several tables; ``rows``: so many are read at most, whatever LIMIT says.
-    ``is_explained``: its plan is wanted, not its answer.
+    ``is_explained``: its plan is wanted, not its answer. ``is_timed``: it says itself how long it may take.
     """
 
     sql: str
@@ -37,6 +37,7 @@ class Question:
     stages: StagesStatement | None = None
     rows: int | None = None
     is_explained: bool = False
+    is_timed: bool = False
 
     @property
     def tables(self) -> Sequence[str]:
@@ -84,6 +85,23 @@ def read_question(
         stop=stop,
         stages=stages,
         is_explained=inner is not None,
+        is_timed=bool(given.get("timeoutMs")),
+    )
+
+
+def with_table_limits(question: Question, timeouts_ms: Sequence[int | None]) -> Question:
+    """With the time that its table allows: ``query.timeoutMs`` of the config, None where it says nothing. Of the two
+    halves of a hybrid table the longer time counts. As in Pinot, the option of a query comes first, and a query of
+    several tables has the broker's time.
+    """
+    if question.is_timed or question.stages is not None or not any(timeouts_ms):
+        return question
+    wanted = max(ms or DEFAULT_TIMEOUT_MS for ms in timeouts_ms)
+    timeout_ms = min(wanted, query_bounds.current().timeout_ms)
+    return replace(
+        question,
+        options={**question.options, "timeoutMs": str(timeout_ms)},
+        deadline=question.started + timeout_ms / 1000,
     )
 
 

@@ -74,7 +74,7 @@ def _problem(pool: Pool, seen: Seen, running: tuple[Running, ...], now_ms: int) 
         return f"The worker '{pool.name}' ({pool.purpose}) has never been up."
     silent_s = (now_ms - seen.beat_ms) / 1000
     if silent_s > _SILENT_S:
-        return f"The worker '{pool.name}' ({pool.purpose}) gives no sign of life since {silent_s:.0f} s."
+        return f"The worker '{pool.name}' ({pool.purpose}) has given no sign of life for {silent_s:.0f} s."
     last_ms = max(seen.began_ms or 0, seen.done_ms or 0)
     quiet_s = (now_ms - last_ms) / 1000
     if pool.quiet_s is None or not last_ms or quiet_s <= pool.quiet_s:

@@ -12,7 +12,7 @@ _ODD: Final = re.compile(r"[^A-Za-z0-9_]+")
 _ENDINGS: Final = ("gz", "gzip", "zst", "bz2", "csv", "tsv", "txt", "json", "jsonl", "ndjson", "parquet", "orc", "avro")
 _LONGEST: Final = 100
 #: Words of SQL that no parser takes for a name without quotes.
-_RESERVED: Final = frozenset(
+RESERVED: Final = frozenset(
     [
         "all",
         "and",
@@ -88,7 +88,7 @@ _RESERVED: Final = frozenset(
 
 def is_plain(name: str) -> bool:
     """Can a query name the column without quotes?"""
-    return bool(_PLAIN.match(name)) and name.lower() not in _RESERVED
+    return bool(_PLAIN.match(name)) and name.lower() not in RESERVED
 
 
 def plain_names(given: Sequence[str]) -> list[str]:
@@ -109,11 +109,14 @@ def plain_names(given: Sequence[str]) -> list[str]:
 
 
 def table_name_of(file_name: str) -> str:
-    """``My Flights (2).csv.gz`` -> ``my_flights_2``; "" when nothing of the name is fit for one."""
+    """``My Flights (2).csv.gz`` -> ``my_flights_2``, ``2013.csv`` -> ``t_2013``; "" when nothing of the name is fit for
+    one.
+    """
     stem = file_name.rstrip("/").rpartition("/")[2]
     while (parts := stem.rpartition("."))[2].lower() in _ENDINGS and parts[0]:
         stem = parts[0]
-    return _words(stem)[:_LONGEST].strip("_").lower()
+    name = _words(stem)[:_LONGEST].strip("_").lower()
+    return f"t_{name}" if name and not is_plain(name) else name
 
 
 def _plain(name: str) -> str:
@@ -124,7 +127,7 @@ def _plain(name: str) -> str:
         return ""
     if words[0].isdigit():
         words = f"_{words}"
-    return f"{words}_" if words.lower() in _RESERVED else words
+    return f"{words}_" if words.lower() in RESERVED else words
 
 
 def _words(text: str) -> str:

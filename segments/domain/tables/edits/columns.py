@@ -33,7 +33,7 @@ class ColumnRow:
 
 def column_rows(schema: Mapping[str, Any], config: Mapping[str, Any]) -> list[ColumnRow]:
     """The columns of the documents, in the order of the schema."""
-    index, keys = config.get("tableIndexConfig") or {}, schema.get("primaryKeyColumns") or []
+    index, keys = config.get("tableIndexConfig") or {}, _list(schema, "primaryKeyColumns")
     indexes = {str(name): kind for kind, key in INDEX_LISTS.items() for name in _list(index, key)}
     return [_row(spec, kind, indexes, keys) for key, kind in _KINDS.items() for spec in _specs(schema, key)]
 

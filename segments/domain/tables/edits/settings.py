@@ -53,11 +53,11 @@ _ALL: Final = (
         choices=(("", "none"), ("DAYS", "days"), ("HOURS", "hours"), ("MINUTES", "minutes")),
     ),
     Setting(
-        "deleted", (*_SEGMENTS, "deletedSegmentsRetentionPeriod"), "Deleted segments can come back for",
+        "deleted", (*_SEGMENTS, "deletedSegmentsRetentionPeriod"), "Deleted segments can be restored for",
         "For example 7d. Empty: as long as the cluster says.",
     ),
     Setting(
-        "replaced", (*_SEGMENTS, "replacedSegmentsRetentionPeriod"), "Replaced snapshots can come back for",
+        "replaced", (*_SEGMENTS, "replacedSegmentsRetentionPeriod"), "Replaced snapshots can be restored for",
         "For example 3d. Empty: a day for tables that are refreshed, else four hours.", (OFFLINE,),
     ),
     Setting(
@@ -70,18 +70,19 @@ _ALL: Final = (
     ),
     Setting("broker_tag", ("tenants", "broker"), "Brokers", "Tenant of the brokers. Empty: DefaultTenant."),
     Setting(
-        "quota", ("quota", "storage"), "Most that it may store",
+        "quota", ("quota", "storage"), "Storage quota",
         "For example 100G. A push that would need more is refused. Empty: no limit.",
     ),
     Setting(
-        "timeout", ("query", "timeoutMs"), "Milliseconds that a query may take", "Empty: as the broker is set.",
+        "timeout", ("query", "timeoutMs"), "Query timeout in milliseconds",
+        "For queries that do not set one themselves. Empty: the broker's, 10 seconds.",
         most=3_600_000,
     ),
 )  # fmt: skip
 _STREAM: Final = (
-    ("flush_rows", f"{_FLUSH}.rows", "Commit a segment after rows", "Empty: as the size or time below say; 0: chosen "
-     "by the size of the segments before."),
-    ("flush_time", f"{_FLUSH}.time", "Or after the time", "For example 6h."),
+    ("flush_rows", f"{_FLUSH}.rows", "Commit a segment after this many rows", "Empty: as the size or time below say; "
+     "0: chosen by the size of the segments before."),
+    ("flush_time", f"{_FLUSH}.time", "Or after this time", "For example 6h."),
     ("flush_size", f"{_FLUSH}.segment.size", "Or when it is about as large as", "For example 200M."),
 )  # fmt: skip
 

@@ -31,7 +31,7 @@ def register_reingested(ctx: Context, table: TableName, metadata_tar: Path, loca
     info = read_info_from_tar(metadata_tar)
     name = parse_llc_name(info.name)
     if table.type != REALTIME or name.raw != table.raw:
-        raise InvalidInput(f"Segment '{info.name}' is none of REALTIME table '{table.raw}'.")
+        raise InvalidInput(f"Segment '{info.name}' does not belong to REALTIME table '{table.raw}'.")
     with audit.recorded(ctx, actor, "segmentReingested", table.typed, segment=name.text) as detail:
         job = read_job(ctx.store, table.typed, name.text)
         lost = job.lost if job is not None and job.accepts_loss else ()

@@ -18,7 +18,7 @@ from segments.domain.push.push_plan import InputFile
 from segments.domain.push.reader_spec import ReaderSpec, parse_reader
 from segments.domain.push.store_uri import is_remote
 from segments.domain.tables.design.found_column import FoundColumn
-from segments.domain.tables.design.given_names import table_name_of
+from segments.domain.tables.design.given_names import is_plain, table_name_of
 from segments.domain.tables.design.new_documents import new_config_body, new_schema_body
 from segments.domain.tables.design.suggestions import key_candidates
 from segments.errors import NotFound
@@ -30,6 +30,8 @@ from segments.spark.reading.sample.first_rows import FirstRows, read_first_rows
 from segments.spark.reading.sample.formats import reader_configs
 
 _PUSH: Final = "SegmentCreationAndMetadataPush"
+#: Names that a note lists.
+_NAMED: Final = 5
 _SPECIAL: Final = re.compile(r"([\\*?\[\]{}])")
 _ENDING: Final = re.compile(r"(\.(?:csv|tsv|txt|json|jsonl|ndjson|parquet|orc|avro)(?:\.(?:gz|gzip|zst|bz2))?)\Z", re.I)
 
@@ -102,7 +104,8 @@ def infer_table(ctx: Context, wish: InputWish, *, roots: Sequence[str]) -> Infer
     first = next((f for f in files if f.size), files[0])
     rows = read_first_rows(first, source, given, has_header=wish.has_header)
     columns = find_columns(rows.table, rows.names, is_text=rows.is_text, multi_value=rows.reader.multi_value)
-    name = check_raw_table_name(wish.table or table_name_of(first.path) or "new_table")
+    called = first.path if len(files) == 1 else wish.address
+    name = check_raw_table_name(wish.table or table_name_of(called) or "new_table")
     job = _job(name, wish.address if folder is None else folder, include, rows.reader, wish)
     return InferredTable(
         name, first.path, len(files), sum(f.size for f in files), rows, columns, new_schema_body(name, columns),
@@ -175,13 +178,19 @@ def _notes(rows: FirstRows, files: Sequence[InputFile]) -> list[str]:
         notes.append(f"The columns are those of the first of {counted(len(files), 'file')}.")
     if not rows.is_whole:
         notes.append(f"Types and counts are those of the first {counted(rows.table.num_rows, 'row')}.")
+    if not rows.table.num_rows:
+        notes.append("The file has no row, so every column is taken as text.")
     if rows.bad:
         notes.append(f"{counted(rows.bad, 'line')} of the sample cannot be read as rows: a push is refused for them.")
     if rows.reader.null_string is not None:
         notes.append(f"The text '{rows.reader.null_string}' is read as null, besides empty text.")
+    quoted = [n for n in rows.table.column_names if not rows.is_text and not is_plain(n)]
+    if quoted:
+        more = ", …" if len(quoted) > _NAMED else ""
+        notes.append(f"Queries have to put names of columns in double quotes: {', '.join(quoted[:_NAMED])}{more}.")
     if rows.reader.header is not None:
         was = "replaced, since queries could not use them" if rows.reader.skip_header else "made up: the file has none"
-        notes.append(f"Names of columns were {was}.")
+        notes.append(f"Column names were {was}.")
     return notes
 
 

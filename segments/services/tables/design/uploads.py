@@ -12,7 +12,7 @@ from typing import Final
 
 from django.conf import settings
 
-from segments.errors import PayloadTooLarge, TooManyRequests
+from segments.errors import PayloadTooLarge, PinotAdminError, TooManyRequests
 from segments.gateways.input_files.uploaded_files import Stream, UploadedFile, UploadedFiles, owner_key
 from segments.models import Push
 from segments.services.core import audit
@@ -56,6 +56,17 @@ def find_upload(person: str, upload_id: str) -> UploadedFile:
     return _folder().find(person, upload_id)
 
 
+@contextmanager
+def named_as_sent(folder: str) -> Iterator[None]:
+    """Refusals name an uploaded file as its sender does, not by the folder in which it is kept."""
+    try:
+        yield
+    except PinotAdminError as error:
+        error.message = error.message.replace(f"{folder.rstrip('/')}/", "")
+        error.args = (error.message,)
+        raise
+
+
 def remove_expired(now_s: float, person: str | None = None) -> list[str]:
     """Remove files (of one person, or of everybody) that were pushed, or are too old at ``now_s`` (seconds since 1970)
     and no push still reads; one sentence each.
@@ -87,7 +98,7 @@ def _reserved(person: str, size: int | None) -> Iterator[int]:
         room = _room(person, used)
         if size is not None and size > room:
             raise PayloadTooLarge(
-                f"The file has {size} bytes; {room} can be taken in now.",
+                f"The file has {size} bytes; {room} can be accepted now.",
                 remedy="Send a smaller one, or put it below an input root and name its folder.",
             )
         wanted = room if size is None else size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,7 @@ from segments.names import TableName
 from segments.services.core.context import Context
 from segments.services.schedules import task_check
 from segments.services.tables.edits.documents import Documents, read_documents
+from segments.services.tables.replica_warnings import replica_warnings
 
 
 @dataclass(frozen=True)
@@ -123,10 +125,10 @@ def _check_config(
 
 
 def _warnings(ctx: Context, config: TableConfig) -> list[str]:
-    try:
-        return [" ".join(filter(None, (w["problem"], w["remedy"]))) for w in task_check.warnings(ctx, config)]
-    except PinotAdminError:  # a foreign config that our types do not read
-        return []
+    found = replica_warnings(ctx, config)
+    with suppress(PinotAdminError):  # a foreign config that our types do not read
+        found += task_check.warnings(ctx, config)
+    return [" ".join(filter(None, (w["problem"], w["remedy"]))) for w in found]
 
 
 def refusal_of(document: str, error: PinotAdminError) -> Refusal:

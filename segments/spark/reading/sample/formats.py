@@ -18,6 +18,10 @@ from segments.spark.reading.text import Text
 
 _AVRO: Final = b"Obj\x01"
 _MAGIC: Final = ((b"PAR1", "parquet"), (b"ORC", "orc"), (_AVRO, "avro"))
+#: Files that begin like text and are none; bytes that texts do not have, and the share of them that a text may have.
+_NO_TEXT: Final = (b"%PDF-", b"PK\x03\x04", b"{\\rtf")
+_CONTROL: Final = bytes(b for b in range(32) if b not in b"\t\n\v\f\r\x1b")
+_MOST_CONTROL: Final = 0.01
 _DELIMITERS: Final = ",;\t|"
 #: Bytes and records that show how a file is written.
 _HEAD: Final = 256 << 10
@@ -37,15 +41,21 @@ def format_of(path: str, source: InputSource) -> str:
     found = next((name for magic, name in _MAGIC if first.startswith(magic)), None)
     if found is not None:
         return found
-    if first_bytes(Text(path, "utf-8", source), len(_AVRO))[0] == _AVRO:  # an Avro file may be compressed as a whole
+    unpacked, _ = first_bytes(Text(path, "utf-8", source), _HEAD)
+    if unpacked.startswith(_AVRO):  # an Avro file may be compressed as a whole
         return "avro"
-    head, _ = first_bytes(Text(path, encoding_of(path, source), source), _HEAD)
-    if b"\x00" in head:
+    if unpacked.startswith(_NO_TEXT) or _control_share(unpacked) > _MOST_CONTROL:
         raise InvalidInput(
             f"Input file '{path}' is not a CSV, JSON, Parquet, ORC or Avro file.",
             remedy="Spreadsheets and archives (.xlsx, .zip, .tar) are not read: export or unpack them first.",
         )
+    head, _ = first_bytes(Text(path, encoding_of(path, source), source), _HEAD)
     return "json" if head.lstrip().startswith((b"{", b"[")) else "csv"
+
+
+def _control_share(head: bytes) -> float:
+    """Which share of the bytes no text has; 1 for a NUL."""
+    return 1.0 if b"\x00" in head else 1 - len(head.translate(None, _CONTROL)) / max(len(head), 1)
 
 
 def encoding_of(path: str, source: InputSource) -> str:
@@ -115,14 +125,22 @@ def _records(text: str, delimiter: str, *, is_all: bool) -> list[list[str]]:
 
 
 def _is_header(records: Sequence[Sequence[str]]) -> bool:
-    """Is the first record one of names: no number, no date, nothing twice?"""
-    names = [n.strip() for n in records[0]]
-    present = [n for n in names if n]
-    if not present or len(set(present)) < len(present):
+    """Is the first record one of names: no number and no date? One with a text twice is, where a column's other values
+    are numbers or dates: values of a text column repeat, too.
+    """
+    present = [n.strip() for n in records[0] if n.strip()]
+    if not present or any(_is_typed([n]) for n in present):
         return False
-    return all(
-        type_of_texts("", {n: 1}).data_type == "STRING" and not type_of_texts("", {n: 1}).format for n in present
+    return len(set(present)) == len(present) or any(
+        _is_typed([v for v in column if v.strip() and v.strip() not in _NULLS])
+        for column in zip(*(r for r in records[1:] if len(r) == len(records[0])), strict=True)
     )
+
+
+def _is_typed(texts: Sequence[str]) -> bool:
+    """Are all of them numbers, dates or the like?"""
+    found = type_of_texts("", dict.fromkeys((t.strip() for t in texts), 1))
+    return found.data_type != "STRING" or bool(found.format)
 
 
 def _null_text(records: Sequence[Sequence[str]]) -> str | None:

@@ -11,8 +11,10 @@ from segments.domain.realtime.llc_name import parse_llc_name
 from segments.errors import InvalidInput, StateConflict, Unavailable
 from segments.services.realtime.consuming_segments import ensure_consuming
 from segments.services.tables import tables
+from segments.services.tables.edits.preview import preview_edit
 from segments.services.tables.tables import delete_table
 from segments.store import paths
+from segments.store.update import update_record
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld, config_of
 
@@ -166,3 +168,19 @@ def test_a_creation_cut_anywhere_makes_a_whole_table_or_none(tmp_path: Path, fau
     else:
         assert len(world.consuming) == 2
         assert world.records == world.consuming
+
+
+def test_no_change_asks_for_more_replicas_than_the_tenant_has_servers(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, servers=2)
+    with pytest.raises(StateConflict, match="wants 3 replicas, but its tenant has 2 servers") as refused:
+        tables.update_table(world.ctx, "t", config_of(replication=3), actor=ANN)
+    assert refused.value.data["field"] == "segmentsConfig.replication"
+    found = preview_edit(world.ctx, TABLE, config_of(replication=3))
+    assert [(r.field, r.is_conflict) for r in found.refusals] == [("config.segmentsConfig.replication", True)]
+    update_record(
+        world.memory,
+        paths.participant("Server_s_8099"),
+        lambda found: found.record.with_simple(HELIX_ENABLED="false"),  # type: ignore[union-attr]
+    )
+    tables.update_table(world.ctx, "t", config_of(description="it has too few by now"), actor=ANN)
+    tables.update_table(world.ctx, "t", config_of(replication=1), actor=ANN)

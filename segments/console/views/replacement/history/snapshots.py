@@ -57,7 +57,7 @@ def _preview(target: Target, plain: Operation) -> Operation:
         warnings=[*found.notes, *_warnings(found)],
         lists=[
             ("Segments that queries see again", found.returning_segments),
-            ("Segments that they see no longer", found.leaving_segments),
+            ("Segments that they no longer see", found.leaving_segments),
         ],
         why_not=" ".join(found.blockers),
         seen=str(found.present),

@@ -35,7 +35,7 @@ def as_switch(target: Target, segments: Sequence[str]) -> Operation | None:
             "It is a replacement of its own: it can be rolled back like any other.",
         ],
         lines=presenter.sides(preview.before, preview.after),
-        lists=[("Segments that queries see no longer", preview.hidden_segments)],
+        lists=[("Segments that queries no longer see", preview.hidden_segments)],
         hold={"s": list(segments)},
         confirm=f"restore {returning}",
         run=partial(_run, segments),
