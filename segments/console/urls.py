@@ -157,6 +157,7 @@ _pages = [
     button("tables/<str:typed>/unpin/", pins.UNPIN_MANY, name="unpin_entries"),
     path("tables/<str:typed>/diff/", entry.diff, name="diff"),
     path("tables/<str:typed>/diff/days/", values.days, name="diff_days"),
+    path("tables/<str:typed>/diff/nulls/", values.nulls, name="diff_nulls"),
     path("tables/<str:typed>/diff/values/", values.values, name="diff_values"),
     path("tables/<str:typed>/lineage/<str:entry_id>/", entry.detail, name="entry"),
     button("tables/<str:typed>/lineage/<str:entry_id>/end/", entry.END, name="end_entry"),

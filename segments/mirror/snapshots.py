@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from sys import intern
-from typing import Any, Final
+from typing import Final
 
+from django.db.models import Q
 from django.utils import timezone
 
 from segments.domain.realtime.llc_name import is_llc_name
@@ -26,7 +28,7 @@ from segments.domain.segments.segment_metadata import COMMITTING, IN_PROGRESS
 from segments.mirror.fitting import Fitted
 from segments.mirror.rows import TableState
 from segments.mirror.segment_rows import SegmentRow
-from segments.models import Cluster, IngestionSession, Push, Snapshot
+from segments.models import Cluster, IngestionSession, Push, PushSegment, Snapshot
 from segments.names import REALTIME, split_table_name
 from segments.services.replacement.checks.snapshot_checks import status_of
 from segments.services.replacement.history.snapshots import WHOLE_EVERY, contents_of
@@ -36,6 +38,10 @@ from segments.store.base import Store
 _TOGETHER: Final = timedelta(seconds=10)
 #: {what made it: for so long the next such change is part of it}
 _JOINED: Final = {Kind.UPLOAD: _TOGETHER, Kind.DELETE: _TOGETHER, Kind.COMMIT: timedelta(hours=1)}
+#: A push is over before the mirror sees what it uploaded last.
+_JUST_OVER: Final = timedelta(minutes=1)
+#: Segments by whose names it is looked for.
+_NAMED: Final = 100
 _UNFINISHED: Final = frozenset({IN_PROGRESS, COMMITTING})
 
 
@@ -78,7 +84,8 @@ class TableHistory:
     def next(self, state: TableState, changes: Changes) -> Snapshot:
         """The row to write for what queries see now; it continues the newest one where these belong together."""
         origin = origin_of(self._states, state.lineage, changes)
-        row = self._joined(origin, changes) or self._new(origin, changes)
+        made_by = _made_by(origin) or self._uploaded_by(origin, changes)
+        row = self._joined(origin, changes, made_by) or self._new(origin, changes, made_by)
         seen = [values for values in state.segments.values() if self._crc(values) is not None]
         row.segments = len(seen)
         row.rows = sum(v.total_docs or 0 for v in seen)
@@ -115,12 +122,25 @@ class TableHistory:
             return None
         return row.crc or 0
 
-    def _joined(self, origin: Origin, changes: Changes) -> Snapshot | None:
+    def _uploaded_by(self, origin: Origin, changes: Changes) -> dict[str, str]:
+        """The push, under way or just over, whose segments these are: one that adds rows uploads without a switch."""
+        if origin.kind is not Kind.UPLOAD:
+            return {}
+        recent = timezone.now() - _JUST_OVER
+        pushes = Push.objects.filter(cluster=self._cluster.name, table_name=split_table_name(self._name)[0]).filter(
+            Q(finished_at=None) | Q(finished_at__gte=recent)
+        )
+        named = PushSegment.objects.filter(push__in=pushes, name__in=list(islice(changes, _NAMED)))
+        found = named.order_by("-push__created_at").values_list("push", flat=True).first()
+        return {"push": str(found)} if found else {}
+
+    def _joined(self, origin: Origin, changes: Changes, made_by: Mapping[str, str]) -> Snapshot | None:
         last = self._last
         if (
             last is None
             or origin.kind not in _JOINED
             or origin.kind != last.kind
+            or last.push != made_by.get("push", "")
             or not self._last_changes
             or last.whole is not None
             or timezone.now() - last.at > _JOINED[origin.kind]
@@ -129,7 +149,7 @@ class TableHistory:
         last.changes = history.pack_changes(history.joined(self._last_changes, changes))
         return last
 
-    def _new(self, origin: Origin, changes: Changes) -> Snapshot:
+    def _new(self, origin: Origin, changes: Changes, made_by: Mapping[str, str]) -> Snapshot:
         number = self._last.number + 1 if self._last else 1
         at = timezone.now() if origin.at_ms is None else datetime.fromtimestamp(origin.at_ms / 1000, UTC)
         whole = history.pack_contents(history.applied(self._contents, changes)) if number % WHOLE_EVERY == 1 else None
@@ -144,7 +164,7 @@ class TableHistory:
             changes=history.pack_changes(changes),
             whole=whole,
             checks=self._checks(origin),
-            **_made_by(origin),
+            **made_by,
         )
 
     def _checks(self, origin: Origin) -> str:
@@ -152,10 +172,11 @@ class TableHistory:
         return status_of(self._store, self._name, origin.entries[0]) if origin.kind is Kind.SWITCH else ""
 
 
-def _made_by(origin: Origin) -> dict[str, Any]:
+def _made_by(origin: Origin) -> dict[str, str]:
     """The push or session of a replacement that switched."""
     if origin.kind is not Kind.SWITCH:
         return {}
     push = Push.objects.filter(entry_id__in=origin.entries).values_list("pk", flat=True).first()
-    session = IngestionSession.objects.filter(entry_id__in=origin.entries).values_list("pk", flat=True).first()
+    sessions = IngestionSession.objects.filter(entry_id__in=origin.entries)
+    session = sessions.values_list("session_id", flat=True).first()
     return {"push": str(push or ""), "session": str(session or "")}

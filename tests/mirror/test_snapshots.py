@@ -5,9 +5,11 @@ guessed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 
 from segments.mirror import snapshots as written
 from segments.mirror.cluster_follower import ClusterFollower
@@ -20,6 +22,7 @@ from segments.services.segments import deletion
 from segments.store import paths
 from segments.store.base import Versioned
 from segments.store.memory import MemoryStore
+from tests.factories import make_push, make_push_segment
 from tests.services.replacement.undo.serving import ServingWorld
 from tests.services.world import ANN, TABLE
 
@@ -167,3 +170,30 @@ def test_every_snapshot_of_many_is_made_from_the_nearest_whole_one(
         before = new
     assert [names for _, _, names in listed()] == [["a"], *([f"s{n}"] for n in range(20))]
     assert list(Snapshot.objects.exclude(whole=None).values_list("number", flat=True)) == [17, 9, 1]
+
+
+def test_an_upload_names_its_push_and_two_pushes_are_two_snapshots_however_close(
+    world: ServingWorld, mirror: ClusterFollower
+) -> None:
+    pushes = []
+    for name in ("b", "c"):
+        push = make_push(cluster="test", table_name="t")
+        make_push_segment(push, name)
+        pushes.append(str(push.pk))
+        world.upload(name)
+        mirror.sync_all()
+    world.upload("d")
+    mirror.sync_all()
+    named = list(Snapshot.objects.order_by("number").values_list("kind", "push"))
+    assert named == [("first", ""), ("upload", pushes[0]), ("upload", pushes[1]), ("upload", "")]
+
+
+def test_segments_of_a_push_that_was_over_long_ago_are_not_its_own_any_more(
+    world: ServingWorld, mirror: ClusterFollower
+) -> None:
+    """They were restored, say."""
+    push = make_push(state="DONE", cluster="test", table_name="t", finished_at=timezone.now() - timedelta(hours=1))
+    make_push_segment(push, "b")
+    world.upload("b")
+    mirror.sync_all()
+    assert list(Snapshot.objects.filter(number=2).values_list("kind", "push")) == [("upload", "")]

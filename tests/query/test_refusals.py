@@ -132,3 +132,4 @@ def test_table_names_lose_quotes_and_the_database() -> None:
     assert table_of('select * from "my_table_OFFLINE" limit 1') == "my_table_OFFLINE"
     assert table_of("select * from `db`.`t` as x") == "t"
     assert table_of('set a = 1; select count(*) from "db.t" option(timeoutMs=5);') == "t"
+    assert table_of("select count(*) from t where v = 'a' option(snapshot='e-1:to')") == "t"

@@ -96,6 +96,7 @@ def _json(row: Snapshot, standing: Standing | None, cause: Cause | None) -> dict
         "reason": cause.reason if cause else "",
         "push": row.push,
         "session": row.session,
+        "checks": row.checks,
         "state": standing.state if standing else "unknown",
         "why": standing.why if standing else "",
     }

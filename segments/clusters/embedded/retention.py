@@ -195,7 +195,7 @@ def _stranded_uploads(ctx: Context, table: TableName) -> list[str]:
     for name in listed:
         segment, version = retention.version_of_file(name)
         is_named = (unquote(segment), version) in named or not addressed.isdisjoint((name, unquote(name)))
-        if unquote(segment) not in busy and not is_named:
+        if busy.isdisjoint((unquote(segment), unquote(name))) and not is_named:
             stranded.append(name)
             ctx.deep_store.delete(f"{folder}/{name}")
             STRANDED_FILES.add(ctx.cluster, table.typed)

@@ -282,7 +282,7 @@ def version_of_file(file_name: str) -> tuple[str, str]:
     """Encoded segment and version of ``<segment>.tmp.<version>`` (staged) or ``<segment>@<CRC>`` (at rest in a remote
     store); the version is empty for any other name.
     """
-    segment, _, version = file_name.partition(".tmp.")
-    if not version:
-        segment, _, version = file_name.partition("@")
+    segment, _, version = file_name.partition("@")  # no encoded name holds it, while some hold ".tmp."
+    if not version and ".tmp." in file_name:
+        segment, _, version = file_name.rpartition(".tmp.")
     return segment, version

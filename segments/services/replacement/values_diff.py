@@ -1,4 +1,4 @@
-"""What differs between the rows of two snapshots: rows per day, and of a column its share of nulls and most frequent
+"""What differs between the rows of two snapshots: rows per day, nulls of every column, and of one its most frequent
 values.
 
 Each side is answered from exactly its segments, in few queries of bounded time, and only when somebody asks for it.
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Final, TypeVar
 
-from segments.datatypes.inference.written_times import millis_of, moment
+from segments.datatypes.inference.written_times import TIMESTAMP, millis_of, moment
 from segments.domain.formats.sql_name import quoted
 from segments.domain.tables.schema import FieldSpec
 from segments.errors import InvalidInput, PinotAdminError, Unavailable
@@ -23,6 +23,8 @@ from segments.services.tables.table_record import read_table_config
 #: Days, most frequent values and milliseconds of one query.
 MOST_DAYS: Final = 366
 _TOP: Final = 5
+#: Columns of one query for nulls.
+_AT_ONCE: Final = 100
 _TIME_MS: Final = "5000"
 _DAY_MS: Final = 86_400_000
 
@@ -95,6 +97,24 @@ class Days:
         return {"timeColumn": self.column, "days": listed, "problems": self.problems}
 
 
+@dataclass(frozen=True)
+class NullRows:
+    """Rows of a column that are null on both sides; None: that side could not be read."""
+
+    column: str
+    before: int | None
+    after: int | None
+
+
+@dataclass(frozen=True)
+class Nulls:
+    """Columns of the schema that have nulls on one side at least. ``rows``: all rows of both sides."""
+
+    rows: tuple[int | None, int | None]
+    columns: list[NullRows]
+    problems: list[str]
+
+
 def compare_column(ctx: Context, table: TableName, before: str, after: str, column: str) -> ColumnValues:
     """A column in both snapshots. NotFound for an unknown table or snapshot, InvalidInput for an unknown column."""
     spec = read_schema(ctx, table.raw).by_name.get(column)
@@ -118,17 +138,32 @@ def compare_days(ctx: Context, table: TableName, before: str, after: str) -> Day
     return Days(spec.name, days, [why for why in (why_old, why_new) if why])
 
 
+def compare_nulls(ctx: Context, table: TableName, before: str, after: str) -> Nulls:
+    """Of every column of the schema. NotFound as ``compare_column``."""
+    names = list(read_schema(ctx, table.raw).by_name)
+    sides = [_side(ctx, table, name, lambda ask: _nulls(ask, table, names)) for name in (before, after)]
+    (old, why_old), (new, why_new) = sides
+    found = [NullRows(n, old and old[1][n], new and new[1][n]) for n in names]
+    return Nulls(
+        rows=(old and old[0], new and new[0]),
+        columns=[c for c in found if c.before or c.after],
+        problems=[why for why in (why_old, why_new) if why],
+    )
+
+
 def _rows(side: dict[int, int] | None, day: int) -> int | None:
     return None if side is None else side.get(day, 0)
 
 
 def _side(ctx: Context, table: TableName, name: str, read: Callable[[Ask], T]) -> tuple[T | None, str]:
     """What ``read`` finds in one snapshot, or why it cannot be read; an unknown snapshot is raised."""
+    are_recorded = read_schema(ctx, table.raw).column_based_nulls or read_table_config(ctx, table).null_handling
+    options = {"timeoutMs": _TIME_MS, "nullsAreRecorded": str(are_recorded).lower()}
     try:
         with reading_as_of(ctx, table, name) as query:
 
             def ask(sql: str) -> list[list[Any]]:
-                answer = query(sql, {"timeoutMs": _TIME_MS})
+                answer = query(sql, options)
                 if answer.get("exceptions"):
                     raise Unavailable(str(answer["exceptions"][0].get("message", "The query failed."))[:500])
                 return list((answer.get("resultTable") or {}).get("rows") or [])
@@ -140,13 +175,28 @@ def _side(ctx: Context, table: TableName, name: str, read: Callable[[Ask], T]) -
         return None, str(error)
 
 
+def _nulls(ask: Ask, table: TableName, names: list[str]) -> tuple[int, dict[str, int]]:
+    """All rows, and {column: those that are null}."""
+    rows, found = 0, dict[str, int]()
+    for start in range(0, len(names), _AT_ONCE):
+        piece = names[start : start + _AT_ONCE]
+        counts = ask(_select(", ".join(["count(*)", *map(_count_of_nulls, piece)]), table, "limit 1"))[0]
+        rows, found = int(counts[0]), {**found, **dict(zip(piece, map(int, counts[1:]), strict=True))}
+    return rows, found
+
+
+def _count_of_nulls(column: str) -> str:
+    return f"count(*) filter (where {quoted(f'$isNull.{column}')})"
+
+
 def _column(ask: Ask, table: TableName, spec: FieldSpec) -> ColumnSide:
     name = quoted(spec.name)
-    nulls = f"count(*) filter (where {quoted(f'$isNull.{spec.name}')})"
-    rows, empty = ask(_select(f"count(*), {nulls}", table, "limit 1"))[0]
+    rows, empty = ask(_select(f"count(*), {_count_of_nulls(spec.name)}", table, "limit 1"))[0]
     order = f"group by {name} order by count(*) desc, {name} limit {_TOP}"
     found = ask(_select(f"{name}, count(*)", table, order))
-    return ColumnSide(int(rows), int(empty), [ValueCount(_shown(value, spec), int(count)) for value, count in found])
+    return ColumnSide(
+        int(rows), int(empty), [ValueCount(shown_value(value, spec), int(count)) for value, count in found]
+    )
 
 
 def _days(ask: Ask, table: TableName, spec: FieldSpec) -> dict[int, int]:
@@ -157,13 +207,21 @@ def _days(ask: Ask, table: TableName, spec: FieldSpec) -> dict[int, int]:
     return {int(value): int(count) for value, count in found if value is not None}
 
 
-def _shown(value: Any, spec: FieldSpec) -> str:
-    if spec.kind == "DATE_TIME" and spec.format and value is not None:
-        millis = millis_of(value, spec.format)
+def shown_value(value: Any, spec: FieldSpec | None) -> str:
+    """A value as text, cut at 80 characters; dates as dates where the column is known."""
+    written = _time_format(spec) if spec is not None else None
+    if written and value is not None:
+        millis = millis_of(value, written)
         if millis is not None and (text := moment(millis)):
             return text.removesuffix("T00:00:00Z")
     text = "null" if value is None else str(value)
     return text if len(text) <= 80 else f"{text[:80]}…"
+
+
+def _time_format(spec: FieldSpec) -> str | None:
+    if spec.data_type == TIMESTAMP:
+        return TIMESTAMP
+    return spec.format if spec.kind == "DATE_TIME" else None
 
 
 def _select(what: str, table: TableName, more: str) -> str:

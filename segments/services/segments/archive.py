@@ -36,6 +36,8 @@ log = logging.getLogger(__name__)
 A = TypeVar("A")
 B = TypeVar("B")
 
+#: A file that is still being written, as the deep store names it; a segment's own name may hold ``.tmp.``.
+_HALF_WRITTEN: Final = re.compile(r"\.tmp\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 #: Files are moved this many at a time: a remote store answers slowly, and each on its own.
 _THREADS: Final = 8
 
@@ -205,7 +207,7 @@ def _listing(ctx: Context, table: TableName) -> list[tuple[StoredFile, bool]]:
 
 
 def _whole(files: Iterator[StoredFile]) -> Iterator[StoredFile]:
-    return (f for f in files if ".tmp." not in f.name)
+    return (f for f in files if not _HALF_WRITTEN.search(f.name))
 
 
 def _kept(ctx: Context, table: TableName, file: StoredFile, is_tar: bool) -> KeptFile | None:

@@ -5,21 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from segments import wiring
 from segments.console import operation
 from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.mirror.cluster_follower import ClusterFollower
-from segments.models import AuditEvent, Snapshot
+from segments.models import AuditEvent, Snapshot, Table
+from segments.services.replacement.history.causes import causes_of, note_causes
 from segments.services.segments import archive, deletion
 from segments.store import paths
 from tests.console.conftest import TYPED, FakeBroker
-from tests.factories import CLUSTER, make_table
+from tests.factories import CLUSTER, make_event, make_session, make_snapshot, make_table
 from tests.services.replacement.undo.serving import ServingWorld
 from tests.services.world import ANN, TABLE
 
@@ -55,6 +58,13 @@ def four(world: ServingWorld, follow: Callable[[], None]) -> None:
 
 def text(client: Client, address: str = HISTORY) -> str:
     return client.get(address).content.decode()
+
+
+def undo_of(page: str) -> str:
+    """Where the button leads."""
+    found = re.search(r'<a class="button" href="([^"]+)"><svg(?:(?!<a ).)*Undo…', page)
+    assert found is not None
+    return found[1]
 
 
 def go(client: Client, number: int) -> str:
@@ -96,10 +106,50 @@ def test_three_steps_back_and_forward_again_are_one_button_each(world: ServingWo
 def test_a_return_is_undone_from_the_history_by_whoever_comes_later(operator: Client, viewer: Client) -> None:
     assert "Undo…" not in text(operator)
     go(operator, 1)
-    assert f'href="{HISTORY}4/restore/"><svg' in text(operator).split("Undo…")[0].rpartition("<a ")[2]
+    assert undo_of(text(operator)) == f"{HISTORY}4/restore/"
     assert "Undo…" not in text(viewer)
     go(operator, 4)
-    assert "Undo…" not in text(operator), "by the same person for the same reason: it may be one return of two switches"
+    assert undo_of(text(operator)) == f"{HISTORY}5/restore/", "the undo is undone, also for the same reason"
+
+
+@pytest.mark.usefixtures("four")
+def test_undo_is_offered_with_the_time_that_is_left(world: ServingWorld, operator: Client) -> None:
+    go(operator, 1)
+    row = Snapshot.objects.first()
+    assert row is not None
+    until = row.at + timedelta(days=world.ctx.limits.deleted_segments_days)
+    assert re.search(rf'until <time datetime="{until:%Y-%m-%dT%H:%M:%S}Z">', text(operator))
+
+
+@pytest.mark.usefixtures("four")
+def test_the_audit_is_linked_and_undo_offered_also_after_the_clean_up_noted_who_did_it(operator: Client) -> None:
+    go(operator, 1)
+    assert note_causes() == 4
+    event = AuditEvent.objects.get(action="restoreSnapshot")
+    shown = text(operator)
+    assert (f'/audit/{event.pk}/">audit' in shown, undo_of(shown)) == (True, f"{HISTORY}4/restore/")
+
+
+def test_a_return_that_was_undone_keeps_its_own_reason(db: None) -> None:
+    """The same entry was made by the one and taken back by the other."""
+    at, detail = timezone.now() - timedelta(hours=2), {"entry": "e"}
+    for number, reason in enumerate(("far back", "it was right"), start=1):
+        row = make_snapshot(number, TYPED, kind="return" if number == 1 else "rollback", entries=["e"], at=at)
+        event = make_event(action="restoreSnapshot", target=TYPED, reason=reason, detail=detail)
+        AuditEvent.objects.filter(pk=event.pk).update(at=row.at + timedelta(seconds=3))
+        at += timedelta(hours=1)
+    causes = causes_of(list(Snapshot.objects.all()))
+    assert [causes[n].reason for n in (1, 2)] == ["far back", "it was right"]
+
+
+@pytest.mark.usefixtures("four")
+def test_two_switches_that_nobody_on_record_asked_for_as_one_are_not_undone_as_one(operator: Client) -> None:
+    go(operator, 1)
+    AuditEvent.objects.filter(action="restoreSnapshot").delete()
+    Snapshot.objects.filter(number__gte=4).update(actor="olga", reason="all wrong")
+    assert "Undo…" not in text(operator)
+    Snapshot.objects.filter(number=4).update(actor="ann")
+    assert undo_of(text(operator)) == f"{HISTORY}4/restore/"
 
 
 @pytest.mark.usefixtures("four")
@@ -160,3 +210,34 @@ def test_who_may_only_read_previews_and_is_refused(viewer: Client, world: Servin
 def test_a_page_takes_few_statements(operator: Client, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
     with django_assert_max_num_queries(30):
         text(operator)
+
+
+@pytest.mark.usefixtures("four")
+def test_a_snapshot_is_pinned_and_unpinned_from_the_history_and_leads_back_there(operator: Client) -> None:
+    address = f"/console/tables/{TYPED}/lineage/to-c/pin/?snapshot=3"
+    assert f'href="{address}"' in text(operator)
+    assert "Pin snapshot 3" in text(operator, address)
+    done = operator.post(address, {"reason": "for the audit", "snapshot": "3"})
+    assert done["Location"] == f"{HISTORY}?page=1#snapshot-3"
+    shown = text(operator)
+    assert ("Snapshot 3 is pinned." in shown, f'href="{address.replace("pin/?", "unpin/?")}"' in shown) == (True, True)
+
+
+def test_who_pins_one_of_several_parts_of_a_snapshot_is_told(
+    world: ServingWorld, operator: Client, follow: Callable[[], None]
+) -> None:
+    world.upload("a", "x")
+    follow()
+    world.push("to-b", ["a"], ["b"])
+    follow()
+    assert "holds 1 of its 2 segments" in text(operator, f"/console/tables/{TYPED}/lineage/to-b/pin/?snapshot=2")
+    assert "of its 2 segments" not in text(operator, f"/console/tables/{TYPED}/lineage/to-b/pin/")
+
+
+def test_a_session_is_linked_while_it_is_kept(viewer: Client, follow: Callable[[], None]) -> None:
+    table = Table.objects.get(name=TYPED)
+    session = make_session(table)
+    make_snapshot(1, TYPED, cluster=table.cluster, kind="switch", session=session.session_id)
+    assert f'/ingestion/sessions/{session.session_id}/">its session' in text(viewer)
+    session.delete()
+    assert "its session" not in text(viewer)

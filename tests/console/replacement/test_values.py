@@ -9,7 +9,15 @@ from django.test import Client
 
 from segments.console.views.replacement import values
 from segments.errors import InvalidInput
-from segments.services.replacement.values_diff import ColumnSide, ColumnValues, DayRows, Days, ValueCount
+from segments.services.replacement.values_diff import (
+    ColumnSide,
+    ColumnValues,
+    DayRows,
+    Days,
+    NullRows,
+    Nulls,
+    ValueCount,
+)
 from tests.console.conftest import TYPED
 from tests.factories import make_table
 from tests.services.world import World
@@ -52,6 +60,17 @@ def test_values_have_shares_of_their_side(viewer: Client, monkeypatch: pytest.Mo
     text = viewer.get(f"{VALUES}&column=carrier").content.decode()
     assert [str(part) for part in asked[0]] == [TYPED, "1", "2", "carrier"]
     for words in ("50 of 200 null", 'width="25.0"', 'width="50.0"', "&lt;b&gt;AA&lt;/b&gt;", "Not on servers."):
+        assert words in text
+
+
+def test_nulls_have_shares_of_their_side_and_the_largest_change_comes_first(
+    viewer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = [NullRows("same", 50, 25), NullRows("<worse>", 0, 75), NullRows("unread", None, 1)]
+    give(monkeypatch, "compare_nulls", Nulls((200, 100), columns, ["The first is gone."]))
+    text = viewer.get(DAYS.replace("days", "nulls")).content.decode()
+    assert text.index("&lt;worse&gt;") < text.index("unread") < text.index("same")
+    for words in ('width="75.0"', "75.0 %", ">25 <", "differs", "The first is gone.", "not compared"):
         assert words in text
 
 

@@ -69,6 +69,17 @@ def test_a_segment_comes_back_with_the_same_record_file_and_servers(world: World
     assert archive.list_kept(world.ctx, TABLE) == ([], 0)
 
 
+def test_a_segment_with_tmp_in_its_name_is_listed_and_comes_back(world: World, tmp_path: Path) -> None:
+    """The deep store names files so that are still being written."""
+    deleted(world, "a.tmp.b")
+    half = tmp_path / "store" / "Deleted_Segments" / "t" / "a.tmp.00000000-0000-4000-8000-000000000000"
+    half.write_text("ta")
+    (listed,), count = archive.list_kept(world.ctx, TABLE)
+    assert (listed.segment, count) == ("a.tmp.b", 1)
+    assert restore_segments(world.ctx, TABLE, ["a.tmp.b"], actor=ANN)[0].outcome == "done"
+    assert world.files == ["a.tmp.b"]
+
+
 def test_it_can_be_deleted_and_restored_again_and_again(world: World) -> None:
     deleted(world, "a")
     for _ in range(3):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from segments.clusters.embedded.realtime import committing
+from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.reingestion.job import Job, State
 from segments.domain.segments.ideal_state import CONSUMING, ONLINE
 from segments.errors import NotFound, StateConflict
@@ -18,11 +19,13 @@ from segments.services.upkeep.finding_fixes import find_finding, fix, plan_fix
 from segments.services.upkeep.validation import run as run_status_checker
 from segments.store import paths
 from segments.store.records.reingestions import JOBS
-from tests.services.embedded_engine import EMBEDDED, asking
+from tests.services.embedded_engine import EMBEDDED, asking, with_servers
 from tests.services.realtime.test_committing_repair import is_whole, started
-from tests.services.realtime.test_realtime_upkeep import on_servers_only, staged
+from tests.services.realtime.test_realtime_upkeep import FakeServers, on_servers_only, staged
 from tests.services.realtime.test_realtime_validation import codes, view
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
+from tests.services.world import TABLE as OFFLINE_TABLE
+from tests.services.world import World
 from tests.task_queue import FakeQueue
 
 pytestmark = pytest.mark.django_db
@@ -142,6 +145,29 @@ def test_a_file_that_the_deep_store_lost_is_uploaded_again_and_the_table_checked
     run_status_checker(world.ctx, TABLE)
     found.refresh_from_db()
     assert found.closed_at is not None
+
+
+def test_a_file_of_an_offline_table_that_the_deep_store_lost_is_uploaded_by_a_server(tmp_path: Path) -> None:
+    world = World(tmp_path).upload("s")
+    world.ctx.deep_store.delete("t/s")
+    node = world.memory.get(record := paths.segment(OFFLINE_TABLE.typed, "s"))
+    addressed = node.record.with_simple_items({"segment.download.url": "store:///segments/t/s"})
+    world.memory.replace(record, addressed, node.version)
+    run_status_checker(world.ctx, OFFLINE_TABLE)
+    found = finding("no-file", "s")
+    staged_at = "t/s.tmp.00000000-0000-0000-0000-000000000000"
+    world.ctx.deep_store.write(staged_at, b"tar")
+    answer = {"crc": "1", "downloadUrl": world.ctx.deep_store.uri(staged_at)}
+    world.memory.create(
+        paths.participant("Server_a_1"),
+        ZNRecord("Server_a_1", {"HELIX_HOST": "a", "HELIX_PORT": "1", "adminPort": "2", "HELIX_ENABLED": "true"}),
+    )
+    ctx = with_servers(world.ctx, FakeServers({"uploadLLCSegment": answer}))
+    fix(ctx, OFFLINE_TABLE, found, actor=ANN)
+    assert world.ctx.deep_store.read("t/s") == b"tar"
+    world.breaks("s")
+    world.ctx.deep_store.delete("t/s")
+    assert "push or upload the segment again" in plan_fix(ctx, OFFLINE_TABLE, found).why_not
 
 
 def test_without_a_queue_the_next_pass_checks_whether_a_fix_helped(tmp_path: Path) -> None:

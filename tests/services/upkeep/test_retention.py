@@ -139,6 +139,14 @@ def test_a_file_that_is_just_being_restored_is_not_taken_for_a_stranded_upload(w
     assert (outcome.outcome, seen, world.files) == ("done", [["a.tmp.1"]], ["a"])
 
 
+def test_a_deleted_segment_with_tmp_in_its_name_is_no_stranded_upload_while_it_waits(world: World) -> None:
+    world.upload("a.tmp.b")
+    deletion.remove_segments(world.ctx, TABLE, ["a.tmp.b"], actor=ANN)
+    world.now += 3 * DAY_S * 1000
+    retention.run(world.ctx, TABLE)  # its server still has it
+    assert world.files == ["a.tmp.b"]
+
+
 def test_an_entry_stays_whose_segment_comes_back_while_its_clean_up_is_decided(world: World) -> None:
     """The clean-up decided on an ideal state without the segment; dropping the entry would show reverted rows."""
     start_replace(world.ctx, TABLE, [], ["b"], actor=ANN, entry_id="e1")

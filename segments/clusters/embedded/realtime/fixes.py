@@ -28,11 +28,12 @@ from segments.store import paths
 from segments.store.records.instances import live_instances
 
 #: Of tables of any type; all others are about consumption.
-_OF_ANY_TABLE: Final = frozenset({"replica-error", NOT_SERVED})
+_OF_ANY_TABLE: Final = frozenset({"replica-error", NO_FILE, NOT_SERVED})
 _LAST_COPY: Final = (
     "No other copy of its rows is known, and a reset would give up what the server still has. Start a server that has "
     "it; when there is none, reset the segment on its own page, or reingest it there."
 )
+_NO_COPY: Final = "No live server has a copy of it. Start one that has, or push or upload the segment again."
 
 
 def plan_fix(ctx: Context, table: TableName, code: str, subject: str) -> Fix:
@@ -85,7 +86,8 @@ def _copy(ctx: Context, table: TableName, segment: str) -> Fix:
     if not servers and _is_gone(ctx, table, segment):
         return _reingest(ctx, table, segment)
     if record is None or not servers or not ctx.deep_store.exists:
-        why = "No live server serves it." if ctx.deep_store.exists else "This installation has no deep store."
+        lost = "No live server serves it." if table.type == REALTIME else _NO_COPY
+        why = lost if ctx.deep_store.exists else "This installation has no deep store."
         return Fix(does, why_not=why if record else "The segment has no record any more.")
     if not record.is_on_servers_only and not missing_files(ctx, table, [segment]):
         return Fix(does, why_not="The deep store has its file by now.")

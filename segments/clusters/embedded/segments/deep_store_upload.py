@@ -13,7 +13,7 @@ from segments.clusters.embedded.realtime.completion.commit_file import CommitFil
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.segments import segment_metadata
 from segments.domain.segments.ideal_state import ONLINE
-from segments.domain.segments.segment_metadata import DONE, SegmentMetadata
+from segments.domain.segments.segment_metadata import COMPLETED_STATUSES, DONE, SegmentMetadata
 from segments.errors import PinotAdminError, StateConflict
 from segments.metrics import consumption as metrics
 from segments.names import TableName
@@ -133,7 +133,8 @@ def _take_in(ctx: Context, table: TableName, segment: str, metadata: SegmentMeta
 
     def wanted(node: Versioned | None) -> SegmentMetadata | None:
         now = segment_metadata.from_record(node.record) if node and node.record else None
-        return now if now is not None and now.crc == metadata.crc and now.status == DONE else None
+        is_same = now is not None and (now.crc, now.status) == (metadata.crc, metadata.status)
+        return now if is_same and metadata.status in COMPLETED_STATUSES else None
 
     def decide(node: Versioned | None) -> ZNRecord | None:
         now = wanted(node)

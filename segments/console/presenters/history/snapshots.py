@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Final
 
 from segments.console.presenters.badges import Mark
 from segments.domain.replacement.history.origin import Kind
-from segments.models import LineageEntry, Push, Snapshot, Table
+from segments.models import IngestionSession, LineageEntry, Push, Snapshot, Table
 from segments.services.replacement.history.causes import Cause
 from segments.services.replacement.history.standing import Standing
 
@@ -43,7 +44,8 @@ class Bar:
     """One snapshot. ``width``: of its bar, in percent of the page's largest. ``cause``: who made it and why, where that
     is on record. ``entries``: (lineage entry, is it still in the lineage?). ``pin``: the lineage entry that keeps it;
     empty: none does. ``unseen``: switches before it that were not seen one by one. ``undo``: the snapshot that queries
-    saw before somebody went back to this one; 0: nobody did, or it is not known or gone.
+    saw before somebody went back to this one; 0: nobody did, or it is not known or gone. ``undo_until``: how long its
+    files are kept.
     """
 
     row: Snapshot
@@ -53,11 +55,13 @@ class Bar:
     width: float
     cause: Cause | None
     has_push: bool
+    has_session: bool
     entries: list[tuple[str, bool]]
     pin: str
     is_pinned: bool
     unseen: int
     undo: int = 0
+    undo_until: datetime | None = None
 
     @property
     def is_present(self) -> bool:
@@ -80,18 +84,29 @@ class Bar:
         return self.row.number - 1
 
     @property
+    def of_snapshot(self) -> str:
+        """What the address of its pin carries, so that its page speaks of the snapshot and leads back here."""
+        return f"?snapshot={self.row.number}"
+
+    @property
     def is_readable(self) -> bool:
         """Can queries read it where it is?"""
         return self.standing.state in ("present", "grown", "served")
 
 
 def bars(
-    table: Table, rows: Sequence[Snapshot], left: Mapping[int, Standing], causes: Mapping[int, Cause]
+    table: Table,
+    rows: Sequence[Snapshot],
+    left: Mapping[int, Standing],
+    causes: Mapping[int, Cause],
+    undo_kept: timedelta = timedelta(),
 ) -> list[Bar]:
-    """A page of snapshots, newest first."""
+    """A page of snapshots, newest first. ``undo_kept``: how long what a return removes is kept."""
     pinned = _pinned(table, {e for r in rows for e in r.entries})
     made_by = [r.push for r in rows if r.push]
     pushes = {str(pk) for pk in Push.objects.filter(pk__in=made_by).values_list("pk", flat=True)}
+    sessions = IngestionSession.objects.filter(table=table, session_id__in=[r.session for r in rows if r.session])
+    ingested = set(sessions.values_list("session_id", flat=True))
     most = max((r.rows for r in rows), default=0)
     found = []
     newer: Snapshot | None = None
@@ -107,6 +122,7 @@ def bars(
                 width=max(_LEAST, round(WIDTH * row.rows / most, 1)) if row.rows and most else 0,
                 cause=causes.get(row.number),
                 has_push=row.push in pushes,
+                has_session=row.session in ingested,
                 entries=[(entry, entry in pinned) for entry in row.entries],
                 pin=pin,
                 is_pinned=pinned.get(pin, False),
@@ -114,20 +130,28 @@ def bars(
             )
         )
         newer = row
-    return _with_undo(found)
+    return _with_undo(found, undo_kept)
 
 
-def _with_undo(found: list[Bar]) -> list[Bar]:
-    """The present one, where a person went back to it in one switch, with the snapshot before. Two switches of the same
+def _with_undo(found: list[Bar], kept: timedelta) -> list[Bar]:
+    """The present one, where somebody went back to it, with the snapshot that queries saw before."""
+    if len(found) < 2 or not found[0].is_present or Kind(found[0].row.kind) not in _RETURNS:
+        return found
+    now, wanted = found[0], _seen_before(*found[:2])
+    before = next((b for b in found[1:] if b.row.number == wanted), None)
+    if before is None or before.standing.state not in ("served", "kept"):
+        return found
+    until = now.row.at + kept if kept else None
+    return [replace(now, undo=before.row.number, undo_until=until), *found[1:]]
+
+
+def _seen_before(now: Bar, before: Bar) -> int:
+    """By the audit of the return; else the snapshot before, where one switch led from there. Two switches of the same
     person for the same reason may be one return: what was seen between is not what was seen before.
     """
-    if len(found) < 2:
-        return found
-    now, before = found[:2]
-    is_return = now.is_present and Kind(now.row.kind) in _RETURNS and now.row.switches == 1
-    if not is_return or before.standing.state not in ("served", "kept") or _who(now) == _who(before):
-        return found
-    return [replace(now, undo=before.row.number), *found[1:]]
+    if now.cause is not None and now.cause.came_from:
+        return now.cause.came_from
+    return 0 if now.row.switches != 1 or _who(now) == _who(before) else before.row.number
 
 
 def _who(bar: Bar) -> tuple[str, str] | None:

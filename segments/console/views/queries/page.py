@@ -92,7 +92,10 @@ def _results(request: HttpRequest, form: QueryForm) -> dict[str, Any]:
 
 
 def _words(name: str) -> str:
-    return "What queries see now" if name == CURRENT else f"Snapshot {name}"
+    if name == CURRENT:
+        return "What queries see now"
+    entry, _, side = name.partition(":")
+    return f"{'New' if side == 'to' else 'Old'} side of replacement {entry[:8]}" if side else f"Snapshot {name}"
 
 
 def _saved(request: HttpRequest, text: str) -> KeptQuery:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.timezone import localtime
 from django.views.decorators.http import require_safe
 
 from segments import wiring
@@ -18,13 +19,14 @@ from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.presenters import rollback as presenter
 from segments.console.presenters.badges import mark
 from segments.console.presenters.checks import entry_report
-from segments.console.presenters.tables import schema_columns
+from segments.console.presenters.history.columns import column_lines
 from segments.console.views.replacement.undo.rollback import still_possible
 from segments.console.views.tables.tables import head
 from segments.domain.formats.plural import counted
 from segments.domain.replacement.end_job import EndJob, JobState
 from segments.domain.replacement.lineage import Entry, State
-from segments.errors import InvalidInput, NotFound
+from segments.domain.tables.schema import FieldSpec
+from segments.errors import InvalidInput, NotFound, PinotAdminError
 from segments.models import LineageEntry, Snapshot, Table
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
@@ -36,6 +38,7 @@ from segments.services.replacement.ends.end_job_status import status_of
 from segments.services.replacement.explain import Explanation, explain_entry
 from segments.services.replacement.lineage_record import read_lineage
 from segments.services.replacement.snapshot_diff import diff_snapshots
+from segments.services.tables.schemas import read_schema
 
 _OVERRIDE_HELP = (
     "Only if a check refuses the switch and you want to switch anyway: say why. The reason goes into the audit record."
@@ -166,7 +169,7 @@ def diff(request: HttpRequest, typed: str) -> HttpResponse:
     before, after = request.GET.get("from", "").strip(), request.GET.get("to", "").strip() or "current"
     context: dict[str, Any] = {
         **head(request, table, "history"), "options": _snapshots(table, before, after), "diff": None, "problem": None,
-        "before": before, "after": after, "schema_columns": {c["name"] for c in schema_columns(table.schema)},
+        "before": before, "after": after,
         "choices": [("from", "First snapshot", before), ("to", "Second snapshot", after)],
     }  # fmt: skip
     if not before:
@@ -175,10 +178,20 @@ def diff(request: HttpRequest, typed: str) -> HttpResponse:
     try:
         ctx = wiring.context(table.cluster.name)
         found = diff_snapshots(ctx, name, before, after, wiring.column_profiles(ctx))
-        context |= {"diff": found, "lines": presenter.sides(found.before.summary, found.after.summary)}
+        lines = presenter.sides(found.before.summary, found.after.summary)
+        columns, is_readable = column_lines(found, _columns(ctx, name)), not (found.before.gone and found.after.gone)
+        context |= {"diff": found, "lines": lines, "columns": columns, "is_readable": is_readable or bool(columns)}
     except (NotFound, InvalidInput) as error:
         context["problem"], status = error, error.status
     return render(request, "console/diff.html", context, status=status)
+
+
+def _columns(ctx: Context, table: TableName) -> Mapping[str, FieldSpec]:
+    """Of the table's schema; none of one that cannot be read."""
+    try:
+        return read_schema(ctx, table.raw).by_name
+    except PinotAdminError:
+        return {}
 
 
 def _snapshots(table: Table, *chosen: str) -> list[tuple[str, str]]:
@@ -189,11 +202,11 @@ def _snapshots(table: Table, *chosen: str) -> list[tuple[str, str]]:
         :100
     ]
     found += [
-        (str(s.number), f"{s.at:%Y-%m-%d %H:%M:%S} snapshot {s.number}: {counted(s.rows, 'row')}")
+        (str(s.number), f"{localtime(s.at):%Y-%m-%d %H:%M:%S} snapshot {s.number}: {counted(s.rows, 'row')}")
         for s in history[:100]
     ]
     for row in rows:
-        at = f"{datetime.fromtimestamp(row.timestamp_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}"
+        at = f"{localtime(datetime.fromtimestamp(row.timestamp_ms / 1000, UTC)):%Y-%m-%d %H:%M:%S}"
         found += [(row.entry_id, f"{at} {row.state}: the table with this replacement")]
         found += [
             (f"{row.entry_id}:{side}", f"{at} {row.state}: its {what} side alone")

@@ -1,4 +1,6 @@
-"""Pin and unpin replacements: one on its page, or several that are chosen in the lineage."""
+"""Pin and unpin replacements: one on its page or as a snapshot of the history, or several that are chosen in the
+lineage.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,14 @@ from typing import Any, Final
 
 from django.utils.http import urlencode
 
+from segments.console.listing import PAGE_SIZE
 from segments.console.operation import Operation, Outcome, Target, back_to
+from segments.domain.formats.plural import counted
 from segments.errors import InvalidInput
 from segments.services.core.context import Actor
 from segments.services.replacement import pins
+from segments.services.replacement.history.snapshots import contents_of, history_of, snapshot
+from segments.services.replacement.lineage_record import observe
 
 #: A page of the lineage has fewer.
 _MOST: Final = 100
@@ -32,10 +38,50 @@ def _pin_explained(target: Target, whose: str, until: str) -> list[str]:
     ]
 
 
+def _snapshot(target: Target) -> int:
+    """The number of the snapshot that the button stands at; 0: it is the page of a replacement."""
+    text = target.value("snapshot")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+
+
+def _of_snapshot(target: Target, shown: Operation) -> Operation:
+    """The same in words of the history, where it was reached from there."""
+    number = _snapshot(target)
+    if not number:
+        return shown
+    wanted = set(contents_of(snapshot(target.ctx, target.name, number)))
+    entry = observe(target.ctx, target.name).lineage.entry(target.arguments["entry_id"])
+    beside = wanted.difference(entry.segments_from, entry.segments_to)
+    missed = (
+        f"This replacement holds {len(wanted) - len(beside)} of its {counted(len(wanted), 'segment')}: only these are "
+        "pinned. The others go when their own time is over."
+    )
+    title = f"{shown.button} snapshot {number}"
+    warnings = [*shown.warnings, *([missed] if beside else [])]
+    return replace(shown, title=title, button=title, warnings=warnings, hold={"snapshot": [str(number)]}, tab="history")
+
+
+def _back(target: Target) -> str:
+    number = _snapshot(target)
+    if not number:
+        return back_to("entry", "entry_id")(target)
+    newest = history_of(target.ctx, target.name).values_list("number", flat=True).first() or number
+    return f"{target.address('history')}?page={max(newest - number, 0) // PAGE_SIZE + 1}#snapshot-{number}"
+
+
+def _other_way(target: Target, page_name: str) -> str:
+    number = _snapshot(target)
+    return target.address(page_name, target.arguments["entry_id"]) + (f"?snapshot={number}" if number else "")
+
+
+def _said(target: Target, what: str) -> str:
+    number = _snapshot(target)
+    return f"Snapshot {number} {what}." if number else f"The entry {what}."
+
+
 def _run_pin(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
-    entry_id = target.arguments["entry_id"]
-    pins.pin_entry(target.ctx, target.name, entry_id, actor)
-    return Outcome("The entry is pinned.", target.address("unpin_entry", entry_id), "Unpin it")
+    pins.pin_entry(target.ctx, target.name, target.arguments["entry_id"], actor)
+    return Outcome(_said(target, "is pinned"), _other_way(target, "unpin_entry"), "Unpin it")
 
 
 PIN: Final = Operation(
@@ -44,16 +90,15 @@ PIN: Final = Operation(
     button="Pin",
     tab="lineage",
     asks="reading",
-    preview=lambda target, plain: replace(plain, explain=_pin_explained(target, "its", "it is")),
+    preview=lambda target, plain: _of_snapshot(target, replace(plain, explain=_pin_explained(target, "its", "it is"))),
     run=_run_pin,
-    back=back_to("entry", "entry_id"),
+    back=_back,
 )
 
 
 def _run_unpin(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
-    entry_id = target.arguments["entry_id"]
-    pins.unpin_entry(target.ctx, target.name, entry_id, actor)
-    return Outcome("The entry is no longer pinned.", target.address("pin_entry", entry_id), "Pin it again")
+    pins.unpin_entry(target.ctx, target.name, target.arguments["entry_id"], actor)
+    return Outcome(_said(target, "is no longer pinned"), _other_way(target, "pin_entry"), "Pin it again")
 
 
 UNPIN: Final = Operation(
@@ -63,8 +108,9 @@ UNPIN: Final = Operation(
     tab="lineage",
     asks="reading",
     explain=["The next clean-up may delete segments of it that no query sees and no kept snapshot needs."],
+    preview=lambda target, plain: replace(_of_snapshot(target, plain), warnings=[]),
     run=_run_unpin,
-    back=back_to("entry", "entry_id"),
+    back=_back,
 )
 
 

@@ -1,4 +1,4 @@
-"""Rows per day, and the values of a column, in two snapshots: parts of the page that compares them, loaded by it."""
+"""Rows per day, nulls and values of a column in two snapshots: parts of the page that compares them, loaded by it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from django.views.decorators.http import require_safe
 
 from segments import wiring
 from segments.console.access import find_table, page
-from segments.console.presenters.history.values import day_bars, value_bars
+from segments.console.presenters.history.values import day_bars, null_bars, value_bars
 from segments.errors import InvalidInput, PinotAdminError
 from segments.names import TableName
 from segments.services.access.api_tokens import person_name
 from segments.services.core.context import Context
-from segments.services.replacement.values_diff import compare_column, compare_days
+from segments.services.replacement.values_diff import compare_column, compare_days, compare_nulls
 
 
 @page
@@ -30,6 +30,18 @@ def days(request: HttpRequest, typed: str) -> HttpResponse:
         return {"found": found, "bars": day_bars(found)}
 
     return _part(request, typed, "console/diff/days.html", read)
+
+
+@page
+@require_safe
+def nulls(request: HttpRequest, typed: str) -> HttpResponse:
+    """Share of nulls of every column on both sides."""
+
+    def read(ctx: Context, table: TableName, before: str, after: str) -> dict[str, Any]:
+        found = compare_nulls(ctx, table, before, after)
+        return {"found": found, "bars": null_bars(found)}
+
+    return _part(request, typed, "console/diff/nulls.html", read)
 
 
 @page

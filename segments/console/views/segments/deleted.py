@@ -88,14 +88,12 @@ def _to_delete(target: Target, plain: Operation) -> Operation:
 def _leaving(target: Target, possible: list[str], names: list[str], lonely: Sequence[str]) -> list[str]:
     found = Segment.objects.filter(table=target.table, name__in=possible)
     rows = sum(n or 0 for n in found.values_list("total_docs", flat=True))
-    copied = [
-        f"Only servers hold {len(lonely)} of them, e.g. {s}: they are copied to the deep store first." for s in lonely
-    ]
+    only = f"Only servers hold {len(lonely)} of them, e.g. {lonely[0]}" if lonely else ""
     return [
         f"{len(possible)} of {len(names)} selected segments leave {target.table.name}; queries stop seeing their "
         f"{counted(rows, 'row')}.",
         _notice(target.ctx, target.table),
-        *copied[:1],
+        *([f"{only}: they are copied to the deep store first."] if only else []),
     ]
 
 

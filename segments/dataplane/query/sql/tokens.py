@@ -78,7 +78,7 @@ def _trailing(sql: str, found: list[Token], begin: int) -> tuple[int, dict[str, 
                     error_code=SQL_PARSING,
                     remedy="Write OPTION(key=value, ...).",
                 )
-            options.setdefault(key.strip(), value.strip())
+            options.setdefault(key.strip(), value.strip().strip("'"))
         end = opening - 1
     return end, options
 
@@ -93,7 +93,7 @@ def _clause(found: list[Token], begin: int, end: int) -> tuple[int, int] | None:
     if closing < begin or found[closing].token_type is not TokenType.R_PAREN:
         return None
     at = closing - 1
-    while at > begin and found[at].token_type not in (TokenType.L_PAREN, TokenType.R_PAREN, TokenType.STRING):
+    while at > begin and found[at].token_type not in (TokenType.L_PAREN, TokenType.R_PAREN):
         at -= 1
     is_clause = at > begin and found[at].token_type is TokenType.L_PAREN and found[at - 1].text.upper() == "OPTION"
     return (at, closing) if is_clause else None

@@ -54,9 +54,9 @@ def reading_as_of(ctx: Context, table: TableName, name: str) -> Iterator[Query]:
     """
     found, crcs, config = _contents(ctx, table, name)
     if found.gone:
+        gone = f"{counted(len(found.gone), 'segment', 'of it is', 'of it are')} not on servers any more"
         raise PreconditionFailed(
-            f"Snapshot {name} of table '{table}' is not on servers: {counted(len(found.gone), 'segment')} of it "
-            f"left, e.g. '{found.gone[0]}'.",
+            f"Snapshot {name} of table '{table}' cannot be read: {gone}, e.g. '{found.gone[0]}'.",
             remedy="Go back to it on tab History if its files are kept, or ask for another snapshot.",
             segments=list(found.gone[:100]),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -29,20 +29,25 @@ _AT_ONCE: Final = 200
 
 @dataclass(frozen=True)
 class Cause:
-    """Who, why, and the audit's event; None: it is not there any more."""
+    """Who, why, and the audit's event; None: it is not there any more. ``came_from``: the snapshot that queries saw
+    before somebody went back to this one; 0: nobody did, or it is not on record.
+    """
 
     actor: str
     reason: str
     event: int | None = None
+    came_from: int = 0
 
 
 def causes_of(rows: Sequence[Snapshot]) -> dict[int, Cause]:
-    """{number: who made it} of snapshots of one table, as far as it is on record."""
+    """{number: who made it} of snapshots of one table, as far as it is on record; with the audit's event as long as it
+    is there.
+    """
     if not rows:
         return {}
     known = {r.number: Cause(r.actor, r.reason) for r in rows if r.actor}
-    left = [r for r in rows if not r.actor]
-    return {**known, **_by_entries(left), **_by_segments(left)}
+    audited = {**_by_entries(rows), **_by_segments(rows)}
+    return known | {n: cause for n, cause in audited.items() if n not in known or known[n].actor == cause.actor}
 
 
 def note_causes() -> int:
@@ -73,15 +78,25 @@ def _by_entries(rows: Sequence[Snapshot]) -> dict[int, Cause]:
         action__in=sorted({a for actions in _OF_ENTRIES.values() for a in actions}),
         detail__entry__in=ids,
     ).order_by("id")
-    named: dict[tuple[str, str], AuditEvent] = {(e.action, e.detail["entry"]): e for e in events}
-    found = {}
-    for row in wanted:
-        for action in _OF_ENTRIES[Kind(row.kind)]:
-            event = next((named[action, i] for i in row.entries if (action, i) in named), None)
-            if event is not None:
-                found[row.number] = Cause(event.actor, event.reason, event.pk)
-                break
-    return found
+    named: dict[tuple[str, str], list[AuditEvent]] = {}
+    for event in events:
+        named.setdefault((event.action, event.detail["entry"]), []).append(event)
+    return {row.number: cause for row in wanted if (cause := _by_entry(row, named)) is not None}
+
+
+def _by_entry(row: Snapshot, named: Mapping[tuple[str, str], Sequence[AuditEvent]]) -> Cause | None:
+    """An entry that one return made may be taken back by the next: the event that is nearest to the switch counts."""
+    for action in _OF_ENTRIES[Kind(row.kind)]:
+        events = next((named[action, i] for i in row.entries if (action, i) in named), ())
+        if events:
+            event = min(events, key=lambda e: abs(e.at - row.at))
+            return Cause(event.actor, event.reason, event.pk, _came_from(event))
+    return None
+
+
+def _came_from(event: AuditEvent) -> int:
+    number = event.detail.get("from")
+    return number if event.action == "restoreSnapshot" and isinstance(number, int) else 0
 
 
 def _by_segments(rows: Sequence[Snapshot]) -> dict[int, Cause]:

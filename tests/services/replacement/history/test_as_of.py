@@ -45,6 +45,7 @@ def rows(ctx: Context, sql: str) -> Any:
 def test_each_snapshot_is_read_with_exactly_its_rows(ctx: Context) -> None:
     assert [rows(ctx, f"set snapshot={n}; {COUNT}") for n in (1, 2)] == [[["old", 10]], [["new", 5]]]
     assert rows(ctx, f"{COUNT} option(snapshot=1)") == [["old", 10]]
+    assert rows(ctx, f"{COUNT} option(snapshot='1')") == [["old", 10]]
 
 
 def test_the_new_side_of_an_open_replacement_is_read_before_the_switch(world: World, ctx: Context) -> None:
@@ -80,7 +81,7 @@ def test_what_cannot_be_read_whole_is_refused_with_what_to_do(world: World, ctx:
         type(ideal.record)(ideal.record.id, ideal.record.simple, left, ideal.record.lists),
         ideal.version,
     )
-    with pytest.raises(PreconditionFailed, match="is not on servers") as refused:
+    with pytest.raises(PreconditionFailed, match="1 segment of it is not on servers") as refused:
         rows(ctx, f"set snapshot=1; {COUNT}")
     assert "Go back to it" in str(refused.value.remedy)
 

@@ -9,7 +9,9 @@ from segments.domain.tables.schema import parse_schema
 from segments.domain.tables.table_config import from_record, parse_table_config
 from segments.errors import InvalidInput, NotFound
 from segments.services.core.context import Context
-from segments.services.replacement.values_diff import ValueCount, compare_column, compare_days
+from segments.services.replacement import values_diff
+from segments.services.replacement.values_diff import NullRows, ValueCount, compare_column, compare_days, compare_nulls
+from segments.services.tables.schemas import read_schema
 from segments.store import paths
 from tests.dataplane.world import World
 from tests.services.replacement.history.test_as_of import switched as switched
@@ -77,6 +79,22 @@ def test_a_side_that_left_the_servers_says_so_and_the_other_is_counted(world: Wo
     assert "not on servers" in found.why_before
     assert found.after is not None
     assert compare_days(ctx, T, "1", "2").days[0].before is None
+
+
+@pytest.mark.usefixtures("switched")
+def test_nulls_of_all_columns_are_counted_on_both_sides_and_those_without_left_out(
+    world: World, ctx: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(values_diff, "_AT_ONCE", 1)
+    found = compare_nulls(ctx, T, "1", "2")
+    assert (found.rows, found.columns, found.problems) == ((10, 5), [NullRows("n", 1, 1)], []), "0 is the default of n"
+    body = read_schema(ctx, "t").body
+    put(world, paths.schema("t"), parse_schema({**body, "enableColumnBasedNullHandling": True}).to_record())
+    assert compare_nulls(ctx, T, "1", "2").columns == [], "nulls are recorded, and there are none"
+    put(world, paths.schema("t"), parse_schema(body).to_record())
+    world.unassign("old")
+    found = compare_nulls(ctx, T, "1", "2")
+    assert (found.rows, found.columns, len(found.problems)) == ((None, 5), [NullRows("n", None, 1)], 1)
 
 
 @pytest.mark.usefixtures("switched")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
@@ -21,11 +22,13 @@ from segments.console.views.tables.tables import head
 from segments.domain.formats.plural import counted
 from segments.domain.tables.keyed_tables import is_keyed
 from segments.domain.tables.table_config import TableConfig
-from segments.services.core.context import Actor
+from segments.errors import PinotAdminError
+from segments.services.core.context import Actor, Context
 from segments.services.replacement.history.causes import causes_of
 from segments.services.replacement.history.going_back import ACTION, ReturnPreview, preview_return, return_to
 from segments.services.replacement.history.snapshots import history_of
 from segments.services.replacement.history.standing import standings
+from segments.services.replacement.undo_deadline import undo_kept_ms
 
 
 @page
@@ -37,12 +40,21 @@ def snapshots(request: HttpRequest, typed: str) -> HttpResponse:
     rows = history_of(ctx, name).select_related("cluster")
     listing = cut(rows, page_number(request.GET.get("page")))
     left = standings(ctx, name, [r.number for r in listing.rows])
+    config = TableConfig(name, table.config)
     shown = {
         "listing": listing,
-        "bars": bars(table, listing.rows, left, causes_of(listing.rows)),
-        "has_keys": is_keyed(TableConfig(name, table.config)),
+        "bars": bars(table, listing.rows, left, causes_of(listing.rows), _undo_kept(ctx, config)),
+        "has_keys": is_keyed(config),
     }
     return render(request, "console/table_history.html", {**head(request, table, "history"), **shown})
+
+
+def _undo_kept(ctx: Context, config: TableConfig) -> timedelta:
+    """Not promised of a table whose config cannot be read."""
+    try:
+        return timedelta(milliseconds=undo_kept_ms(ctx, config))
+    except PinotAdminError:
+        return timedelta()
 
 
 def _preview(target: Target, plain: Operation) -> Operation:
