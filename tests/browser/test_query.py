@@ -64,6 +64,22 @@ def test_columns_and_tables_are_completed_by_keyboard_and_inserted_by_click(page
     expect(editor).to_have_value("SELECT\n  count(*)\nFROM emptyempty")
 
 
+def test_a_query_that_the_server_does_not_answer_is_not_shown_with_the_last_result(page: Page, world: World) -> None:
+    page.goto("/console/query/")
+    editor = page.get_by_label("SQL", exact=True)
+    editor.fill("select 1 from t")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("region", name="Result")).to_contain_text("AA")
+    page.route("**/console/query/", lambda route: route.fulfill(status=500, body="no"))
+    editor.press("Control+Enter")
+    expect(page.get_by_role("alert").filter(has_text="error (500)")).to_be_visible()
+    expect(page.get_by_role("region", name="Result")).to_have_count(0)
+    page.unroute("**/console/query/")
+    editor.press("Control+Enter")
+    expect(page.get_by_role("region", name="Result")).to_contain_text("AA")
+    expect(page.locator("#query-problem")).to_be_hidden()
+
+
 def test_a_query_is_saved_by_keyboard_and_opened_by_its_link(page: Page, world: World) -> None:
     page.goto("/console/query/")
     page.get_by_label("SQL", exact=True).fill("select 1 from t")

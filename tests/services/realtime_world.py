@@ -118,6 +118,9 @@ class FakeStream:
     def offset_at(self, partition: int, epoch_ms: int) -> Offset:
         return self.latest(partition)
 
+    def tail(self, partition: int, most: int, size: int) -> Offset:
+        return self.latest(partition)
+
     def retention(self, partition: int, now_ms: int) -> Retention:
         self._rows()
         return self.streams.keeps

@@ -45,6 +45,20 @@ def test_messages_between_two_ids_are_counted_up_to_a_bound(
     assert [stream.count(0, a, end, 5) for a in (start, middle)] == [None, None]
 
 
+def test_of_large_messages_as_many_of_the_last_are_meant_as_fit(
+    world: RedisWorld, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("segments.gateways.streams.redis_tail._REPLY_BYTES", 3_000)
+    world.create(topic, 1)
+    world.send(topic, 0, [b"x" * 1_000] * 30)
+    stream = world.open(topic)
+
+    def left(most: int, size: int) -> int | None:
+        return stream.count(0, stream.tail(0, most, size), stream.latest(0), 100)
+
+    assert [left(50, 20_000), left(50, 10), left(12, 1 << 20), left(50, 1 << 20)] == [20, 1, 12, 30]
+
+
 def test_trimming_what_was_read_loses_nothing(world: RedisWorld, topic: str) -> None:
     world.create(topic, 1)
     world.send(topic, 0, [b"a", b"b", b"c"])

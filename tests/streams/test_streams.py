@@ -186,6 +186,18 @@ def test_where_a_first_segment_begins(world: StreamWorld, topic: str) -> None:
         consumer.close()
 
 
+def test_the_last_messages_begin_so_many_before_the_end(world: StreamWorld, topic: str) -> None:
+    world.create(topic, 1)
+    stream = world.open(topic)
+    assert stream.tail(0, 5, 1 << 20) == stream.latest(0)
+    world.send(topic, 0, messages(0, 60))
+    for most, first in ((1, 59), (8, 52), (50, 10), (500, 0)):
+        start = stream.tail(0, most, 1 << 20)
+        assert read(stream.consumer(0), start, 60 - first)[0] == messages(first, 60)
+    world.truncate(topic, 0, 30)
+    assert stream.tail(0, 500, 1 << 20) == stream.earliest(0)
+
+
 def test_new_partitions_are_found(world: StreamWorld, topic: str) -> None:
     world.create(topic, 1)
     stream = world.open(topic)

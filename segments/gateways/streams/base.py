@@ -76,6 +76,11 @@ class Stream(Protocol):
     def offset_at(self, partition: int, epoch_ms: int) -> Offset:
         """The first message stored at that time or later; :meth:`latest` when there is none."""
 
+    def tail(self, partition: int, most: int, size: int) -> Offset:
+        """Where the last ``most`` messages begin, or, of a stream that can tell before they are read, as many of them
+        as have about ``size`` bytes.
+        """
+
     def count(self, partition: int, start: Offset, end: Offset, most: int) -> int | None:
         """Messages that are stored from ``start`` (inclusive) to ``end`` (exclusive); None when they are more than
         ``most``.

@@ -74,6 +74,15 @@ class KafkaStream:
 
         return self._ask(find)
 
+    def tail(self, partition: int, most: int, size: int) -> Offset:
+        """By their numbers; their size is not known before."""
+
+        def find(client: Any) -> Offset:
+            first, end = self._watermarks(client, partition)
+            return _offset(max(first, end - most))
+
+        return self._ask(find)
+
     def count(self, partition: int, start: Offset, end: Offset, most: int) -> int | None:
         """Offsets number the messages."""
         return numbered(start, end, most)

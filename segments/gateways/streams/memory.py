@@ -95,6 +95,11 @@ class MemoryStream:
         log = self._log(partition)
         return self.offset(log.first + next((i for i, t in enumerate(log.times) if t >= epoch_ms), len(log.times)))
 
+    def tail(self, partition: int, most: int, size: int) -> Offset:
+        """By their numbers."""
+        log = self._log(partition)
+        return self.offset(max(log.first, log.end - most))
+
     def count(self, partition: int, start: Offset, end: Offset, most: int) -> int | None:
         """Offsets number the messages."""
         return numbered(start, end, most)

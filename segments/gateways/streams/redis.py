@@ -22,6 +22,7 @@ from segments.gateways.streams.base import Batch
 from segments.gateways.streams.fetch_pacing import FetchPacing
 from segments.gateways.streams.redis_connections import redis_pool
 from segments.gateways.streams.redis_reply import Entries, StreamInfo, entry_id, stream_info, values_of
+from segments.gateways.streams.redis_tail import tail_id
 
 log = logging.getLogger(__name__)
 
@@ -91,6 +92,12 @@ class RedisStream:
         """Ids begin with the time, so the first one of that millisecond is the place, unless it is beyond the end."""
         wanted, end = (max(0, epoch_ms), 0), self._info(partition).end
         return _offset(min(wanted, end))
+
+    def tail(self, partition: int, most: int, size: int) -> Offset:
+        """Entries are read from the end."""
+        with _reported(self.config):
+            found = tail_id(self._client, self.key(partition), most, size)
+        return self.latest(partition) if found is None else _offset(entry_id(found))
 
     def count(self, partition: int, start: Offset, end: Offset, most: int) -> int | None:
         """Ids do not number the entries, so these are fetched and counted; all of them at once where that is the whole

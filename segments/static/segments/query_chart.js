@@ -8,10 +8,17 @@
     return [...new Set(values)];
   }
 
-  /** x values in order: time ascending, names as they came. */
+  /** x values in order: times and numbers ascending, names as they came. */
   function places(column) {
     const found = distinct(column.values);
-    return column.kind === "time" ? found.filter((v) => v !== null).sort((a, b) => a - b) : found;
+    return column.kind === "text" ? found : found.filter((v) => v !== null).sort((a, b) => a - b);
+  }
+
+  /** Do several rows stand at one place of one line, so that only the first of them is drawn? */
+  function repeats(data, form) {
+    const by = form.split.value === "" ? null : data.columns[form.split.value].values;
+    const rows = data.columns[form.x.value].values.map((x, i) => JSON.stringify([x, by && by[i]]));
+    return distinct(rows).length < rows.length;
   }
 
   function series(name, xs, column, values, keep) {
@@ -56,6 +63,7 @@
       const shown = chosen(data, form);
       figure.querySelector("canvas").setAttribute("aria-label", label(shown));
       box.querySelector("[data-cut]").hidden = form.split.value === "" || distinct(data.columns[form.split.value].values).length <= MOST_SERIES;
+      box.querySelector("[data-repeats]").hidden = !repeats(data, form);
       window.pinotadminCharts.draw(figure, shown);
     };
     box.addEventListener("change", draw);

@@ -191,6 +191,22 @@
     editor.addEventListener("change", look);
   }
 
+  // Failures
+
+  /** htmx swaps only successful answers: without a word the last result would be taken for this one's. */
+  function failed(event) {
+    if (event.target.id !== "query-form") return;
+    const problem = document.getElementById("query-problem");
+    const status = event.detail.xhr ? event.detail.xhr.status : 0;
+    problem.textContent = status ? `The server answered with an error (${status}), so there is no result. Its log says more.` : "The server did not answer, so there is no result.";
+    problem.hidden = false;
+    document.getElementById("result").replaceChildren();
+  }
+
+  function begun(event) {
+    if (event.target.id === "query-form") document.getElementById("query-problem").hidden = true;
+  }
+
   // Formatting
 
   async function format(button) {
@@ -236,6 +252,9 @@
       event.preventDefault(); // The form's first button would run the query.
       event.target.nextElementSibling.click();
     });
+    document.addEventListener("htmx:responseError", failed);
+    document.addEventListener("htmx:sendError", failed);
+    document.addEventListener("htmx:beforeRequest", begun);
     snapshots();
     const button = document.getElementById("format-query");
     button.hidden = false;

@@ -51,6 +51,14 @@ def test_a_page_says_when_a_limit_was_added_to_the_query(
     assert ("The query has no LIMIT, so LIMIT 10 was added" in text) is is_reported
 
 
+def test_an_answer_without_rows_is_its_columns_and_says_so(viewer: Client, broker: FakeBroker) -> None:
+    schema = {"columnNames": ["day", "n"], "columnDataTypes": ["LONG", "LONG"]}
+    broker.answer = {"resultTable": {"dataSchema": schema, "rows": []}, "exceptions": [], "timeUsedMs": 1}
+    answer = viewer.post("/console/query/", {"sql": "select day, n from t where n = 7"}, headers=HTMX)
+    assert answer.status_code == 200
+    assert ("No rows." in answer.content.decode(), ">day<br>" in answer.content.decode()) == (True, True)
+
+
 def test_it_works_without_scripts(viewer: Client, broker: FakeBroker) -> None:
     text = viewer.post("/console/query/", {"sql": "select 1"}).content.decode()
     assert "<html" in text

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from segments.console.presenters.queries.answer import present
+from segments.console.presenters.queries.answer import SHOWN_ROWS, present
 from segments.console.presenters.queries.chart import chart_of
 from segments.console.presenters.queries.times import moment_text, moments, written_as
 from tests.console.conftest import FakeBroker
@@ -71,9 +71,10 @@ def test_a_moment_is_written_as_short_as_it_can_be() -> None:
         ),
         (["c", "a", "b"], ["STRING", "INT", "INT"], [["x", 1, 2], ["y", 2, "NaN"]], ("bar", 0, [1, 2], None), True),
         (["n", "carrier"], ["INT", "STRING"], [[1, "AA"], [2, "UA"]], ("bar", 1, [0], None), False),
+        (["hour", "n"], ["INT", "LONG"], [[1, 7], [0, 9]], ("bar", 0, [1], None), False),
     ],
 )  # fmt: skip
-def test_moments_make_a_line_and_names_make_bars(
+def test_moments_make_a_line_and_names_or_numbers_make_bars(
     names: list[str], types: list[str], rows: list[list[Any]], choice: tuple[Any, ...], is_clear: bool
 ) -> None:
     found = chart_of(names, types, rows)
@@ -114,3 +115,16 @@ def test_a_number_that_is_a_moment_is_shown_with_its_date(viewer: Client, broker
     broker.answer = {"resultTable": {"dataSchema": schema, "rows": [[DAY, 3]]}, "exceptions": []}
     text = viewer.post("/console/query/", {"sql": "q"}, headers={"HX-Request": "true"}).content.decode()
     assert f'{DAY} <span class="ago">2013-01-01</span>' in text
+
+
+def test_numbers_of_one_column_are_not_drawn() -> None:
+    assert chart_of(["n"], ["LONG"], [[1], [2]]) is None
+
+
+def test_a_chart_of_some_of_the_rows_says_so(viewer: Client, broker: FakeBroker) -> None:
+    schema = {"columnNames": ["carrier", "n"], "columnDataTypes": ["STRING", "LONG"]}
+    for count, is_said in ((SHOWN_ROWS, False), (SHOWN_ROWS + 5, True)):
+        rows = [[f"c{i}", i] for i in range(count)]
+        broker.answer = {"resultTable": {"dataSchema": schema, "rows": rows}, "exceptions": []}
+        text = viewer.post("/console/query/", {"sql": "q"}, headers={"HX-Request": "true"}).content.decode()
+        assert ("Drawn from the first 1,000 of 1,005 rows." in text) is is_said

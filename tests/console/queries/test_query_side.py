@@ -127,3 +127,15 @@ def test_a_join_gets_no_limit_so_none_is_reported(viewer: Client, broker: FakeBr
     }
     answer = viewer.post("/console/query/", {"sql": "select a.k from t a join u b on a.k = b.k"})
     assert "LIMIT 10 was added" not in answer.content.decode()
+
+
+def test_no_file_is_made_of_an_answer_that_is_not_whole(viewer: Client, broker: FakeBroker) -> None:
+    """A Pinot whose servers did not all answer gives the rows of the others."""
+    broker.answer = {
+        "resultTable": {"dataSchema": {"columnNames": ["k"], "columnDataTypes": ["INT"]}, "rows": [[1]]},
+        "exceptions": [{"errorCode": 427, "message": "2 servers not responded"}],
+    }
+    answer = viewer.post("/console/query/export/", {"sql": "q", "format": "csv"})
+    assert answer.status_code == 400
+    assert "not whole" in answer.content.decode()
+    assert "2 servers not responded" in answer.content.decode()

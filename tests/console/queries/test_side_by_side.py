@@ -108,3 +108,14 @@ def test_rows_without_a_key_are_compared_by_their_place() -> None:
     assert [[c.differs for c in row] for row in left.rows] == [[False, False], [False, True]]
     assert [[c.differs for c in row] for row in right.rows] == [[False, False], [False, True], [True, True]]
     assert count == 2
+
+
+def test_answers_that_got_a_limit_are_not_called_the_same_without_saying_so(
+    viewer: Client, as_of: list[str], broker: FakeBroker
+) -> None:
+    broker.answer = answer_of(*((f"c{i}", i) for i in range(10)))
+    text = asked_of(viewer, against="2")
+    assert "LIMIT 10 was added" in text
+    assert "Both answers are the same. Only the rows below are compared" in text
+    broker.answer = answer_of(*((f"c{i}", i) for i in range(9)))
+    assert "Only the rows below" not in asked_of(viewer, against="2")

@@ -15,7 +15,7 @@ import pytest
 from django.test import Client
 
 from segments import wiring
-from segments.gateways.streams.memory import MemoryBroker
+from segments.gateways.streams.memory import MemoryBroker, MemoryConsumer
 from segments.mirror.cluster_follower import ClusterFollower
 from segments.models import Cluster, Grant
 from tests.console.conftest import logged_in
@@ -154,3 +154,18 @@ def test_a_stream_that_does_not_answer_is_named(operator: Client, stream: Memory
 
 def test_a_partition_without_messages_says_so(operator: Client) -> None:
     assert "The stream keeps none at the moment." in operator.get(PAGE, {"partition": "1"}).content.decode()
+
+
+def test_the_last_messages_are_the_last_ones_also_where_they_are_large(
+    operator: Client, stream: MemoryBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fifty of them are more than is read at once: fewer are shown, up to the end."""
+    monkeypatch.setattr("segments.services.realtime.messages.browsing._BYTES", 20_000)
+    fetch = MemoryConsumer.fetch
+    monkeypatch.setattr(MemoryConsumer, "fetch", lambda *a, **kw: fetch(*a, **{**kw, "max_messages": 1}))
+    for i in range(40):
+        stream.send("a", 0, [json.dumps({"id": f"large {i}", "fill": "x" * 1_000}).encode()])
+    found = offsets(operator)
+    assert found[-1] == 159
+    assert 2 <= len(found) < 20
+    assert "there are more" not in operator.get(PAGE).content.decode()

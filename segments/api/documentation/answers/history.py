@@ -11,8 +11,8 @@ from segments.api.documentation.answers.replacement import Answer, SnapshotSumma
 
 class TableSnapshot(Answer):
     """What queries saw from ``at`` on. ``madeBy`` says by what, ``entries`` by which lineage entries; ``state``:
-    whether the table can go back to it, ``why`` not. ``startMs`` and ``endMs``: first and last time (epoch ms). ``checks``:
-    what the table's checks said of it; empty: none ran.
+    whether the table can go back to it, ``why`` not. ``startMs`` and ``endMs``: first and last time (epoch ms).
+    ``checks``: what the table's checks said of it; empty: none ran.
     """
 
     number: int

@@ -97,6 +97,8 @@ def present(answer: dict[str, Any], sql: str = "") -> Result:
 
 def _cells(columns: Sequence[Column], rows: Sequence[Sequence[Any]], written: Mapping[str, str]) -> list[list[Cell]]:
     """Rows of cells, made column by column, because what a number means depends on the others of its column."""
+    if not rows:
+        return []
     by_column = zip(columns, zip(*rows, strict=True), strict=True)
     made = [_column(c, values, written.get(c.name, "")) for c, values in by_column]
     return [list(row) for row in zip(*made, strict=True)]

@@ -19,7 +19,8 @@ def chart_of(
 ) -> dict[str, Any] | None:
     """Columns with their values (moments in epoch milliseconds) and a first choice; None when nothing can be drawn.
 
-    ``isClear``: names or moments first, then only numbers: an answer that was grouped to be drawn.
+    ``isClear``: names or moments first, then only numbers: an answer that was grouped to be drawn. Numbers alone are
+    drawn along the first of them.
     """
     if len(rows) < 2 or not names:
         return None
@@ -56,8 +57,10 @@ def _number(value: Any) -> float | None:
 
 def _choice(columns: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     times, texts, numbers = ([i for i, c in enumerate(columns) if c["kind"] == k] for k in ("time", "text", "number"))
-    if not numbers or not (times or texts):
+    if not numbers or len(columns) < 2:
         return None
+    if not (times or texts):  # such as a count for each hour of the day
+        return {"kind": "bar", "x": 0, "values": numbers[1 : 1 + _SERIES], "split": None}
     x = times[0] if times else texts[0]
     rest = [i for i in texts if i != x]
     split = rest[0] if rest and _distinct(columns[rest[0]]) <= _SERIES and _repeats(columns[x]) else None

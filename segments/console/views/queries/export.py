@@ -46,10 +46,11 @@ def _file(request: HttpRequest, wanted: str) -> StreamingHttpResponse:
     with ExitStack() as held:
         answer, stop = held.enter_context(answering(request, valid(QueryForm(request.POST))))
         columns, rows = table_of(answer)
-        if answer.get("exceptions") and not columns:
-            raise InvalidInput(
-                str(present(answer).exceptions[0].get("message", "")), remedy="Correct the query and try again."
-            )
+        if problems := present(answer).exceptions:
+            message = str(problems[0].get("message", ""))
+            if columns:  # of a Pinot cluster some of whose servers did not answer
+                message = f"The answer is not whole, so no file was made of it. {message}"
+            raise InvalidInput(message, remedy="Try again." if columns else "Correct the query and try again.")
         made = _made(request, wanted, columns, _until_stopped(rows, stop))
         made._resource_closers.append(held.pop_all().close)  # type: ignore[attr-defined]  # also of one that never began
     return made

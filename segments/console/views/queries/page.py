@@ -88,7 +88,10 @@ def _results(request: HttpRequest, form: QueryForm) -> dict[str, Any]:
     left, right, count = marked(first, second)
     here = data["snapshot"] or snapshot_named(data["sql"], {}) or CURRENT
     sides = [(_words(here), here, left), (_words(against), against, right)]
-    return found | {"sides": sides, "differing": count, "is_same_shape": left.columns == right.columns}
+    is_cut = any(side.may_be_cut or side.total > len(side.rows) for side in (left, right))
+    return found | {
+        "sides": sides, "differing": count, "is_same_shape": left.columns == right.columns, "is_cut": is_cut,
+    }  # fmt: skip
 
 
 def _words(name: str) -> str:

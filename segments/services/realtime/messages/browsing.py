@@ -34,8 +34,8 @@ _BYTES: Final = 16 << 20
 _SECONDS: Final = 4.0
 #: Characters of one message.
 LONGEST: Final = 20_000
-#: Spans before the end in which the last messages are searched for, where offsets do not number them.
-_SPANS_MS: Final = (1_000, 10_000, 60_000, 600_000, 3_600_000, 86_400_000)
+#: Tries to read the last messages up to the end, each with half as many of them as the one before could read.
+_TRIES: Final = 3
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,14 @@ def browse(ctx: Context, table: TableName, wish: MessageWish) -> Browsed:
         stream, own = facts.opened(wish.partition)
         if own not in stream.partitions():
             raise InvalidInput(f"Topic '{config.topic}' has no partition {own}.")
-        first, end = stream.earliest(own), stream.latest(own)
-        start = _start(facts, stream, own, wish, (first, end), ctx.clock())
-        found = _read(ctx, stream, own, wish, (first, end, start), message_reader(ctx, config))
+        first, reader = stream.earliest(own), message_reader(ctx, config)
+        start = _start(facts, stream, own, wish, first)
+        found = _read(ctx, stream, own, wish, (first, stream.latest(own), start), reader)
+        for _ in range(_TRIES - 1):
+            if not wish.is_tail or found.is_end or found.read < 2:
+                break  # else they are too large, or come too slowly, to be the last ones
+            start = max(start, stream.tail(own, found.read // 2, _BYTES))
+            found = _read(ctx, stream, own, wish, (first, stream.latest(own), start), reader)
     return replace(found, topic=config.topic)
 
 
@@ -120,24 +125,14 @@ def document(found: Browsed, table: TableName, partition: int) -> dict[str, Any]
     }  # fmt: skip
 
 
-def _start(
-    facts: StreamFacts, stream: Stream, own: int, wish: MessageWish, ends: tuple[Offset, Offset], now_ms: int
-) -> Offset:
-    first, end = ends
+def _start(facts: StreamFacts, stream: Stream, own: int, wish: MessageWish, first: Offset) -> Offset:
     if wish.offset:
         return max(first, facts.parse(wish.partition, wish.offset))
     if wish.since is not None:
         return max(first, stream.offset_at(own, int(wish.since.timestamp() * 1000)))
     if wish.place == "earliest":
         return first
-    if len(end.value) == 1:
-        most = wish.most if not wish.contains else _MOST_READ
-        return max(first, facts.parse(wish.partition, str(max(0, end.value[0] - most))))
-    for span in _SPANS_MS:
-        found = max(first, stream.offset_at(own, now_ms - span))
-        if found == first or stream.count(own, found, end, wish.most) is None:
-            return found
-    return first
+    return max(first, stream.tail(own, _MOST_READ if wish.contains else wish.most, _BYTES))
 
 
 def _read(
@@ -145,7 +140,8 @@ def _read(
     reader: Callable[[bytes], Any],
 ) -> Browsed:  # fmt: skip
     first, end, start = ends
-    most = _MOST_READ if wish.contains or wish.is_tail else wish.most
+    # Some may have come since it was looked where the last ones begin.
+    most = 2 * _MOST_READ if wish.is_tail else _MOST_READ if wish.contains else wish.most
     kept: deque[Message] = deque(maxlen=wish.most)
     after, count, needle = start, 0, wish.contains.casefold()
     for message, after in read_messages(ctx, stream, own, start, end, Bounds(most, _BYTES, _SECONDS)):  # noqa: B007
