@@ -764,8 +764,8 @@ class TableSize(Struct, frozen=True, kw_only=True):
 
 class TableSnapshot(Struct, frozen=True, kw_only=True):
     """What queries saw from ``at`` on. ``madeBy`` says by what, ``entries`` by which lineage entries; ``state``:
-    whether the table can go back to it, ``why`` not. ``startMs`` and ``endMs``: first and last time (epoch ms). ``checks``:
-    what the table's checks said of it; empty: none ran."""
+    whether the table can go back to it, ``why`` not. ``startMs`` and ``endMs``: first and last time (epoch ms).
+    ``checks``: what the table's checks said of it; empty: none ran."""
 
     number: int
     at: str
