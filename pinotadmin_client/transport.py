@@ -16,6 +16,10 @@ from pinotadmin_client.errors import NoAnswer, TimedOut, UnexpectedAnswer, error
 T = TypeVar("T")
 _MAX_REASON: Final = 1000
 _PIECE: Final = 1 << 20
+#: Paths of the whole installation, which no cluster's name precedes.
+_OF_THE_INSTALLATION: Final = (
+    "/api/v1/clusters", "/api/v1/tokens", "/api/v1/webhooks", "/api/v1/schedules", "/health", "/metrics",
+)  # fmt: skip
 
 
 class Transport:
@@ -92,7 +96,7 @@ class Transport:
         return _read(response, answer)
 
     def _prefix_of(self, path: str) -> str:
-        return "" if path.startswith(("/api/v1/clusters", "/api/v1/tokens", "/health")) else self._prefix
+        return "" if path.startswith(_OF_THE_INSTALLATION) else self._prefix
 
     def _exchange(
         self,

@@ -16,7 +16,7 @@ REASON: Final = "X-Reason: why"
 #: Calls that are written out where each thing takes one of its own.
 _MOST: Final = 20
 #: Paths of the whole installation, which no cluster's name precedes.
-_OF_THE_INSTALLATION: Final = ("api/v1/tokens", "api/v1/webhooks", "api/v1/clusters")
+_OF_THE_INSTALLATION: Final = ("api/v1/tokens", "api/v1/webhooks", "api/v1/schedules", "api/v1/clusters")
 _NAME: Final = re.compile(r"{(\w+)}")
 
 

@@ -17,6 +17,8 @@ from segments.services.access.read_rights import readable_pushes, readable_rows
 MOST: Final = 6
 #: Shorter beginnings would fit half of all segments.
 _SHORTEST: Final = 3
+#: Digits of a push's id.
+_OF_AN_ID: Final = 32
 _LAST: Final = "\U0010ffff"
 
 
@@ -47,10 +49,11 @@ def entries(user: Any, cluster: str, text: str) -> list[LineageEntry]:
 
 
 def pushes(user: Any, cluster: str, text: str) -> list[Push]:
-    """The newest pushes to tables whose name holds the text, and the one with this id."""
-    found = Q(table_name__icontains=text)
-    with suppress(ValueError):  # most texts are no id
-        found |= Q(pk=uuid.UUID(text))
+    """The newest pushes to tables whose name holds the text, and those whose id begins with it."""
+    found, digits = Q(table_name__icontains=text), text.replace("-", "")
+    if _SHORTEST <= len(digits) <= _OF_AN_ID:
+        with suppress(ValueError):  # most texts are no id
+            found |= Q(pk__range=(uuid.UUID(digits.ljust(_OF_AN_ID, "0")), uuid.UUID(digits.ljust(_OF_AN_ID, "f"))))
     rows = readable_pushes(Push.objects.filter(found, cluster=cluster), user)
     return list(rows.only("table_name", "state", "created_at").order_by("-created_at")[:MOST])
 
