@@ -323,7 +323,7 @@ def _curl(target: Target, shown: Operation) -> str:
     names = {**arguments, "person": request.user.get_username()}
     names["from"] = ",".join(dict.fromkeys([*filter(None, [arguments.get("segment")]), *chosen("s")]))
     if target.row:
-        names["table"] = target.row.name
+        names |= {"table": target.row.name, "kind": target.row.type}
     pressed = pressed_on(request, names, chosen)
     found = shown.call or call_of(request.resolver_match.url_name or "" if request.resolver_match else "", pressed)
     return as_curl(found, pressed) if found else ""

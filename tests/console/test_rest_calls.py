@@ -12,6 +12,7 @@ import pytest
 from django.test import Client
 from django.urls import resolve
 
+from segments.api.documentation.parameters import NEEDED
 from segments.console.rest_calls.call import Pressed, Rest, as_curl
 from segments.console.rest_calls.declared import CALLS, call_of
 from segments.console.urls import BUTTONS
@@ -41,6 +42,14 @@ def test_every_call_fits_a_route_and_its_method(name: str, chosen: dict[str, lis
         view = resolve(urlsplit(address).path).func
         assert hasattr(view.view_class, method.lower()), (method, address)  # type: ignore[attr-defined]  # Django's
         assert not body or body.startswith("@") or isinstance(json.loads(body), dict)
+
+
+@pytest.mark.parametrize("name", [name for name, _ in BUTTONS])
+def test_every_call_has_the_parameters_without_which_it_is_refused(name: str) -> None:
+    call = CALLS[name]
+    needed = {re.sub("{.*?}", "{}", operation): names for operation, names in NEEDED.items()}
+    of_call = needed.get(f"{call.method} /{re.sub('{.*?}', '{}', call.path)}", frozenset())
+    assert of_call - set(call.query) == set() or name == "run_pass", "the page of a pass names it itself"
 
 
 def taken_apart(line: str) -> tuple[str, str, dict[str, str], str]:

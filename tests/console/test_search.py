@@ -58,6 +58,14 @@ def test_actions_of_several_words_are_found_with_a_table(operator: Client, text:
     assert "/console/tables/f_OFFLINE/lineage/" in found(operator, text)
 
 
+def test_tables_that_begin_with_the_text_come_before_those_whose_type_holds_it(operator: Client) -> None:
+    for name in ("a_OFFLINE", "b_OFFLINE", "c_OFFLINE", "d_OFFLINE", "e_OFFLINE", "g_OFFLINE", "flights_live_OFFLINE"):
+        make_table(name)
+    for text in ("fl", "roll back fl"):
+        shown = found(operator, text)
+        assert 0 < shown.index("flights_live_OFFLINE") < shown.index("a_OFFLINE")
+
+
 def test_every_action_and_every_page_of_a_table_is_found_by_its_words(operator: Client, viewer: Client) -> None:
     for name in ("f_OFFLINE", "r_REALTIME"):
         make_table(name)

@@ -22,7 +22,8 @@ _NAME: Final = re.compile(r"{(\w+)}")
 
 @dataclass(frozen=True)
 class Pressed:
-    """What a call is written for. ``names``: what the address names, ``table`` and ``person``; ``chosen``: what the
+    """What a call is written for. ``names``: what the address names, ``table``, its ``kind`` (OFFLINE or REALTIME) and
+    ``person``; ``chosen``: what the
     page carries under a name; ``root``: the installation's address, with a slash at its end; ``cluster``: empty for its
     own.
     """

@@ -113,7 +113,9 @@ CALLS: Final[Mapping[str, Rest]] = {
     "pin_entry": Rest("POST", f"{_LINEAGE}/{{entry_id}}/pin"),
     "unpin_entry": Rest("DELETE", f"{_LINEAGE}/{{entry_id}}/pin"),
     "roll_back_to": Rest("POST", f"{_LINEAGE}/rollback", {"to": "{entry_id}"}),
-    "rollback": Rest("POST", "segments/{table}/revertReplaceSegments", {"segmentLineageEntryId": "{entry_id}"}),
+    "rollback": Rest(
+        "POST", "segments/{table}/revertReplaceSegments", {"type": "{kind}", "segmentLineageEntryId": "{entry_id}"}
+    ),
     "restore_snapshot": Rest("POST", "api/v1/tables/{table}/snapshots/{number}/restore"),
     "undo_rollback": Rest("POST", f"{_LINEAGE}/{{entry_id}}/undo"),
     "finish_push": Rest("POST", "api/v1/pushes/{push_id}/finish"),

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
-from django.db.models import Q
+from django.db.models import Case, Q, When
+from django.db.models.functions import Length
 
 from segments.models import IngestionSession, LineageEntry, Push, Segment, Table
 from segments.services.access.read_rights import readable_pushes, readable_rows
@@ -23,11 +24,14 @@ _LAST: Final = "\U0010ffff"
 
 
 def tables(user: Any, cluster: str, text: str, kind: str = "") -> list[Table]:
-    """Tables whose name holds the text, the shortest names first; ``kind``: only OFFLINE or REALTIME ones."""
+    """Tables whose name holds the text: those that begin with it first, as every name ends in OFFLINE or REALTIME; then
+    the shortest. ``kind``: only OFFLINE or REALTIME ones.
+    """
     rows = Table.objects.filter(cluster__name=cluster, name__icontains=text)
     rows = rows.filter(type=kind) if kind else rows
     rows = readable_rows(rows, user, cluster="cluster__name", table="name")
-    return sorted(rows.defer("config", "schema")[: MOST * 4], key=lambda t: (len(t.name), t.name))[:MOST]
+    begins = Case(When(name__istartswith=text, then=0), default=1)
+    return list(rows.defer("config", "schema").order_by(begins, Length("name"), "name")[:MOST])
 
 
 def segments(user: Any, cluster: str, text: str) -> list[Segment]:
