@@ -7,7 +7,9 @@ from typing import Any, Final
 
 
 class ClientError(Exception):
-    """Base of all errors of this package."""
+    """Base of all errors of this package. ``is_shown``: a command has printed what went wrong as JSON already."""
+
+    is_shown = False
 
 
 class NoAnswer(ClientError):

@@ -17,6 +17,10 @@ from pinotadmin_client.prepared_types import prepared
 T = TypeVar("T")
 _MAX_REASON: Final = 1000
 _PIECE: Final = 1 << 20
+#: Paths of the whole installation, which no cluster's name precedes.
+_OF_THE_INSTALLATION: Final = (
+    "/api/v1/clusters", "/api/v1/tokens", "/api/v1/webhooks", "/api/v1/schedules", "/health", "/metrics",
+)  # fmt: skip
 
 
 class Transport:
@@ -93,7 +97,7 @@ class Transport:
         return _read(response, answer)
 
     def _prefix_of(self, path: str) -> str:
-        return "" if path.startswith(("/api/v1/clusters", "/api/v1/tokens", "/health")) else self._prefix
+        return "" if path.startswith(_OF_THE_INSTALLATION) else self._prefix
 
     def _exchange(
         self,

@@ -21,7 +21,8 @@ _GOING_ON = ("QUEUED", "RUNNING", "BLOCKED", "DONE")
 def client_of(connection: str) -> Client:
     """A client of the installation that the Airflow connection names."""
     found = BaseHook.get_connection(connection)
-    address = found.host if "://" in (found.host or "") else f"{found.schema or 'http'}://{found.host}:{found.port}"
+    port = f":{found.port}" if found.port else ""
+    address = found.host if "://" in (found.host or "") else f"{found.schema or 'http'}://{found.host}{port}"
     secret = found.password or ""
     if found.login:
         return Client(str(address), user=found.login, password=secret)

@@ -45,7 +45,9 @@ def load(client: Client, given: Namespace) -> None:
         write_json(done)
     if done.state not in ENDED - {"FAILED", "CANCELLED", "BLOCKED"}:
         why = done.error or "its page says why"
-        raise Blocked(f"The push is {done.state}: {why}. The table is there: push again, or delete it.")
+        error = Blocked(f"The push is {done.state}: {why}. The table is there: push again, or delete it.")
+        error.is_shown = given.json
+        raise error
     if not given.json:
         write(f"Table {name} is loaded. Its rows are there for: pinotadmin query")
 

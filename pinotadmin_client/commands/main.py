@@ -1,7 +1,8 @@
 """``pinotadmin COMMAND``: load, tables, history, go-back, snapshots, rollback, undo, pause, resume, drain, undrain,
 query, audit of an installation.
 
-Exit status: 0 done, 1 refused or blocked, 2 wrong arguments or credentials, 3 no answer, 4 not confirmed.
+Exit status: 0 done, 1 refused or blocked, 2 wrong arguments or credentials, 3 no answer, 4 not confirmed. With --json
+standard output is one JSON document, also of what went wrong; only wrong arguments print none.
 """
 
 from __future__ import annotations
@@ -57,8 +58,10 @@ def run(
 
 
 def _report(error: ClientError | ValueError, *, is_json: bool) -> int:
-    if is_json and isinstance(error, ApiError):
-        write_json({"error": error.message, "status": error.status, "remedy": error.remedy})
+    if is_json and not (isinstance(error, ClientError) and error.is_shown):
+        status, remedy = (error.status, error.remedy) if isinstance(error, ApiError) else (None, "")
+        text = error.message if isinstance(error, ApiError) else str(error)
+        write_json({"error": text, "status": status, "remedy": remedy})
     sys.stderr.write(f"{error}\n")
     if isinstance(error, NoCredentials | ValueError):
         return 2

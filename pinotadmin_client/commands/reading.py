@@ -51,7 +51,9 @@ def query(client: Client, given: Namespace) -> None:
     if given.json:
         write_json(answer)
     if answer.exceptions:
-        raise ApiError(200, answer.exceptions[0].message)
+        error = ApiError(200, answer.exceptions[0].message)
+        error.is_shown = given.json
+        raise error
     if not given.json and answer.result_table is not None:
         write_table(answer.result_table.data_schema.column_names, answer.result_table.rows)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -26,7 +27,9 @@ class PushAdmin(ReadOnlyAdmin):
     list_filter = ["state", "stage", "table_name"]
     search_fields = ["table_name", "actor", "entry_id"]
     exclude = ["plan"]
-    actions_detail = ["open_console", "cancel", "finish", "override"]
+    actions_detail = ["open_console", "again", "cancel", "finish", "override"]
+    actions_row = ["again", "cancel", "finish"]
+    list_per_page = 12  # as of tables
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any, Any]:
         """Pushes to tables that the person may read."""
@@ -37,6 +40,12 @@ class PushAdmin(ReadOnlyAdmin):
         """The push's page with live progress."""
         push = get_object_or_404(self.get_queryset(request), pk=object_id)
         return redirect(address_in(push.cluster, "console:push", push.pk))
+
+    @button("Push again…", "again", "replay")
+    def again(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The form of a new push, filled in as this one was: the retry of one that failed."""
+        push = get_object_or_404(self.get_queryset(request), pk=object_id)
+        return redirect(f"{address_in(push.cluster, 'console:new_push')}?{urlencode({'again': push.pk})}")
 
     @button("Cancel…", "cancel", "cancel")
     def cancel(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -90,29 +99,45 @@ class AuditEventAdmin(ReadOnlyAdmin):
 
 @admin.register(Finding)
 class FindingAdmin(ReadOnlyAdmin):
-    """Findings of validation."""
+    """What waits for somebody: findings of the passes, and of pushes, sessions, pauses and workers."""
 
     read_by = ("cluster", "table_name")
     list_display = ["severity", "table_name", "message", "first_seen", "closed_at"]
     list_filter = ["severity", "code", ("closed_at", admin.EmptyFieldListFilter)]
     search_fields = ["table_name", "message"]
-    actions_detail = ["fix", "snooze"]
+    actions_detail = ["fix", "assign", "snooze", "lift"]
+    actions_row = ["fix", "assign", "snooze"]
+    list_per_page = 12
 
     @button("Fix it…", "fix", "build")
     def fix(self, request: HttpRequest, object_id: int) -> HttpResponse:
-        """With every write shown beforehand."""
-        return self._press(request, object_id, "console:fix_finding")
+        """With every write shown beforehand. What concerns no table has nothing to write."""
+        return self._press(request, object_id, "console:fix_finding", "")
+
+    @button("Assign…", "assign", "person")
+    def assign(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """Who takes care of it."""
+        return self._press(request, object_id, "console:assign_finding", "console:assign_installation_finding")
 
     @button("Snooze…", "snooze", "snooze")
     def snooze(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Nobody is notified of it for a while."""
-        return self._press(request, object_id, "console:snooze_finding")
+        return self._press(request, object_id, "console:snooze_finding", "console:snooze_installation_finding")
 
-    def _press(self, request: HttpRequest, object_id: int, page: str) -> HttpResponse:
+    @button("Lift the snooze…", "lift", "notifications")
+    def lift(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """People are notified of it again."""
+        return self._press(request, object_id, "console:lift_snooze", "console:lift_installation_snooze")
+
+    def _press(self, request: HttpRequest, object_id: int, page: str, of_none: str) -> HttpResponse:
         found = get_object_or_404(self.get_queryset(request), pk=object_id)
-        if not found.table_name:
+        if found.table_name:
+            address = address_in(found.cluster, page, found.table_name, found.pk)
+        elif of_none:
+            address = address_in(found.cluster, of_none, found.pk)
+        else:
             return redirect(address_in(found.cluster, "console:findings"))
-        return redirect(returning(address_in(found.cluster, page, found.table_name, found.pk), changelist(self)))
+        return redirect(returning(address, changelist(self)))
 
 
 @admin.register(FindingSnooze)

@@ -51,6 +51,11 @@ class _ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # the model has
             "crontab": "Either this or an interval.",
         }
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "crontab" in self.fields:  # who may only look has no fields
+            self.fields["crontab"].label_from_instance = lambda calendar: str(calendar.human_readable)
+
     def clean(self) -> dict[str, Any]:
         """One of the two, in place of whatever it was."""
         values = self.cleaned_data

@@ -236,6 +236,12 @@ class ClusterBody(Model, forbid_unknown_fields=True):
     tls_insecure: bool | None = None
 
 
+class ScheduleBody(Model, forbid_unknown_fields=True):
+    """Is the schedule on?"""
+
+    enabled: bool
+
+
 class AssignBody(Model, forbid_unknown_fields=True):
     """Who takes care of a finding: the name with which they sign in; empty: nobody."""
 

@@ -19,7 +19,7 @@ from segments.api.replacement import checks, lineage, protocol, snapshots, undo,
 from segments.api.segments import segment_archive, segment_operations, segment_uploads, segments
 from segments.api.tables import coming_back, edits, new_table, rebalance, schemas, table_configs, tables
 from segments.api.tasks import lint, queues, runs, scheduler
-from segments.api.upkeep import findings, health, metrics, webhooks
+from segments.api.upkeep import findings, health, metrics, schedules, webhooks
 from segments.domain.realtime.completion import Kind
 
 #: In the order of the list.
@@ -225,6 +225,9 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
         Route("api/v1/tables/<str:table>/findings/<int:finding>/fix", findings.FixFinding),
         Route("api/v1/tables/<str:table>/findings/<int:finding>/assign", findings.AssignFinding),
         Route("api/v1/tables/<str:table>/findings/<int:finding>/snooze", findings.SnoozeFinding),
+        Route("api/v1/findings", findings.InstallationFindings),
+        Route("api/v1/findings/<int:finding>/assign", findings.AssignInstallationFinding),
+        Route("api/v1/findings/<int:finding>/snooze", findings.SnoozeInstallationFinding),
         Route("api/v1/lineage/<str:table>/rollback", lineage.Rollback),
         Route("api/v1/lineage/<str:table>/rollback/current", lineage.RollbackUnderWay),
         Route("api/v1/tables/<str:table>/snapshots", snapshots.Snapshots),
@@ -275,6 +278,9 @@ OF_THE_INSTALLATION: Final = (
     Route("api/v1/webhooks/<int:hook>", webhooks.OneWebhook),
     Route("api/v1/webhooks/<int:hook>/test", webhooks.TestWebhook),
     Route("api/v1/webhooks/<int:hook>/deliveries", webhooks.Deliveries),
+    Route("api/v1/schedules", schedules.Schedules),
+    Route("api/v1/schedules/<int:schedule>", schedules.OneSchedule),
+    Route("api/v1/schedules/<int:schedule>/run", schedules.RunSchedule),
     Route("api/v1/clusters", clusters.Clusters),
     Route("api/v1/clusters/<slug:name>", clusters.OneCluster),
     Route("api/v1/clusters/<slug:name>/check", clusters.CheckCluster),

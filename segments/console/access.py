@@ -25,6 +25,7 @@ from segments.services.core.page_addresses import at_home, default_cluster
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
+READ: Final = "segments.read"
 OPERATE: Final = "segments.operate"
 #: Includes the former, as over REST.
 ADMINISTER: Final = "segments.administer"

@@ -34,7 +34,7 @@ from segments.console.access import (
 from segments.console.cluster_address import ctx_of
 from segments.console.forms import OperationForm
 from segments.console.mirror_wait import wait_for_mirror
-from segments.console.rest_calls.call import as_curl
+from segments.console.rest_calls.call import Rest, as_curl
 from segments.console.rest_calls.declared import call_of
 from segments.console.rest_calls.on_page import pressed_on
 from segments.console.unavailable_operations import lacking_here, unreachable_here
@@ -56,6 +56,7 @@ _PLACES: Final = {
     "passes": ("passes", "passes", "Passes"),
     "tokens": ("tokens", "tokens", "API tokens"),
     "alerts": ("findings", "alerts", "Alerts"),
+    "findings": ("findings", "findings", "Inbox"),
 }
 
 
@@ -166,7 +167,7 @@ class Operation:
 
     The form: ``fields`` by name; ``confirm``: a text that must be typed, ``confirm_what`` says what it is; ``hold``:
     values that it carries along unseen; ``seen``: stands for the preview, where a confirmation of another one is to be
-    noticed.
+    noticed. ``call``: the REST call that does the same, where only the preview knows it; else the declared one.
 
     Who and when: ``right``, for the table or (``everywhere``) the whole installation; empty: ``find`` decided;
     ``is_hidden``: who lacks it may not even see the page.
@@ -199,6 +200,7 @@ class Operation:
     confirm_what: str = ""
     hold: Mapping[str, Sequence[str]] = field(default_factory=dict)
     seen: str = ""
+    call: Rest | None = None
     is_danger: bool = False
     symbol: str = ""
     right: str = OPERATE
@@ -321,7 +323,7 @@ def _curl(target: Target, shown: Operation) -> str:
     names = {**arguments, "person": request.user.get_username()}
     names["from"] = ",".join(dict.fromkeys([*filter(None, [arguments.get("segment")]), *chosen("s")]))
     if target.row:
-        names["table"] = target.row.name
+        names |= {"table": target.row.name, "kind": target.row.type}
     pressed = pressed_on(request, names, chosen)
-    found = call_of(request.resolver_match.url_name or "" if request.resolver_match else "", pressed)
+    found = shown.call or call_of(request.resolver_match.url_name or "" if request.resolver_match else "", pressed)
     return as_curl(found, pressed) if found else ""

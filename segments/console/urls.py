@@ -212,6 +212,13 @@ _pages = [
     path("servers/", servers.server_list, name="servers"),
     path("search/", search.find, name="search"),
     path("findings/", findings.finding_list, name="findings"),
+    button(
+        "findings/<int:finding>/assign/", finding_actions.ASSIGN_OF_INSTALLATION, name="assign_installation_finding"
+    ),
+    button(
+        "findings/<int:finding>/snooze/", finding_actions.SNOOZE_OF_INSTALLATION, name="snooze_installation_finding"
+    ),
+    button("findings/<int:finding>/lift/", finding_actions.LIFT_OF_INSTALLATION, name="lift_installation_snooze"),
     path("audit/", audit.event_list, name="audit"),
     path("audit/csv/", audit.download, name="audit_csv"),
     path("audit/<int:event_id>/", audit.event, name="event"),

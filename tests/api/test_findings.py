@@ -16,7 +16,7 @@ from segments import wiring
 from segments.models import AuditEvent, Finding
 from segments.services.realtime.realtime_validation import repair_consumption
 from tests.api.cluster import basic
-from tests.factories import CLUSTER
+from tests.factories import CLUSTER, make_finding
 from tests.services.realtime_world import TABLE, RealtimeWorld
 
 pytestmark = pytest.mark.django_db
@@ -87,6 +87,23 @@ def test_a_snooze_is_listed_with_its_reason_and_lifted(api: Api) -> None:
     assert lifted.status_code == 200
     assert api.listed()["snooze"] is None
     assert api.root.delete(f"{BASE}/{api.number}/snooze").status_code == 404
+
+
+def test_what_concerns_no_table_is_listed_assigned_and_snoozed_with_the_right_for_the_cluster(api: Api) -> None:
+    found = make_finding(table_name="", code="worker-stuck", subject="passes")
+    base = "/api/v1/findings"
+    [listed] = api.reader.get(base).json()["findings"]
+    assert (listed["id"], listed["kind"], listed["isFixable"]) == (found.pk, "worker-stuck", False)
+    body = {"data": '{"person": "reader"}', "content_type": "application/json"}
+    assert api.reader.post(f"{base}/{found.pk}/assign", **body).status_code == 403
+    assert api.root.post(f"{base}/{found.pk}/assign", **body).json() == {"assignee": "reader"}
+    long = {"data": '{"period": "8h"}', "content_type": "application/json", "headers": {"X-Reason": "known"}}
+    assert api.root.post(f"{base}/{found.pk}/snooze", **long).status_code == 200
+    [listed] = api.reader.get(base).json()["findings"]
+    assert (listed["assignee"], listed["snooze"]["reason"]) == ("reader", "known")
+    assert api.root.delete(f"{base}/{found.pk}/snooze").status_code == 200
+    assert api.root.post(f"{base}/{api.number}/snooze", **long).status_code == 404, "that one is a table's"
+    assert api.root.post(f"{BASE}/{found.pk}/snooze", **long).status_code == 404
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tests.client.python_types import Types, docstring, snake
+from tests.client.python_types import SHARED, Types, docstring, snake
 
 ROOT: Final = Path(__file__).parents[2]
 TARGET: Final = ROOT / "pinotadmin_client" / "generated"
@@ -29,16 +29,24 @@ _WHOLE: Final = frozenset(("TableModel", "SchemaModel"))
 
 
 def generated(document: Mapping[str, Any]) -> dict[str, str]:
-    """{name of the file: its text}, formatted."""
+    """{path of the file: its text}, formatted."""
     types = Types(document["components"]["schemas"])
     groups = tomllib.loads(_METHODS.read_text())
     files = {}
     for name, methods in groups.items():
+        types.group = name
         text = _text(f"Operations about {name}.", _IMPORTS + "\n".join(_group(name, methods, document, types)))
         files[f"{name}.py"] = _formatted(text)
-    return {**files, "models.py": _formatted(_text("Answers of the API as typed models.", types.text()))}
+    for place, models in types.texts("pinotadmin_client.generated.models").items():
+        files[f"models/{place}.py"] = _formatted(_text(_TITLES.get(place) or f"Models of {place}.", models))
+    return files
 
 
+#: Modules of models that are no group's.
+_TITLES: Final = {
+    SHARED: "Models that more than one group of methods needs.",
+    "__init__": "Answers of the API, and what they consist of, as typed models.",
+}
 _IMPORTS: Final = """
 from __future__ import annotations
 
@@ -124,14 +132,19 @@ def _mapping(names: Any) -> str:
 
 
 def main() -> None:
-    """Write the files."""
+    """Write the files, in place of all that were there."""
     import django  # its settings are named here
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pinotadmin.settings")
     django.setup()
     from tests.client.document import openapi_document  # needs the settings
 
-    for name, text in generated(openapi_document()).items():
+    made = generated(openapi_document())
+    for path in TARGET.rglob("*.py"):
+        if str(path.relative_to(TARGET)) not in {*made, "__init__.py"}:
+            path.unlink()
+    for name, text in made.items():
+        (TARGET / name).parent.mkdir(exist_ok=True)
         (TARGET / name).write_text(text, encoding="utf-8")
 
 

@@ -29,12 +29,18 @@ def docstring(text: str, indent: str) -> str:
     return textwrap.indent('"""' + "\n\n".join([head, *body]) + '\n"""', indent)
 
 
+#: Where models stand that more than one group needs.
+SHARED: Final = "shared"
+
+
 class Types:
-    """Remembers which models are used, so that ``text`` has those only."""
+    """Remembers which models each group of methods uses, so that there are those only, and each has its place."""
 
     def __init__(self, schemas: Mapping[str, Mapping[str, Any]]) -> None:
         self.schemas = schemas
-        self._used: dict[str, None] = {}
+        #: The group whose methods are being written.
+        self.group = "lineage"
+        self._used: dict[str, set[str]] = {}
         #: For an answer that may be empty.
         self._use("TableLineage")
 
@@ -77,18 +83,22 @@ class Types:
         return self.of(contents[0].get("anyOf", contents)[0])
 
     def _use(self, name: str) -> None:
-        if name not in self._used:
-            self._used[name] = None
+        groups = self._used.setdefault(name, set())
+        if self.group not in groups:
+            groups.add(self.group)
             for schema in self.schemas[name]["properties"].values():
                 self.of(schema)
 
-    def text(self) -> str:
-        """The models, those that others need first."""
-        lines = "\n".join(line for name in sorted(self._used) for line in self._model(name))
-        return (
-            "\nfrom __future__ import annotations\n\nfrom typing import Any, Literal\n\n"
-            f"from msgspec import Struct, field\n{lines}"
-        )
+    def texts(self, package: str) -> dict[str, str]:
+        """{module of ``package``: its models}: those of one group, and the shared ones, which need no others."""
+        places = {name: next(iter(g)) if len(g) == 1 else SHARED for name, g in sorted(self._used.items())}
+        shared = [name for name, place in places.items() if place == SHARED]
+        found = {}
+        for place in sorted(set(places.values())):
+            lines = "\n".join(line for name in places if places[name] == place for line in self._model(name))
+            others = f"from {package}.{SHARED} import {', '.join(shared)}\n" if shared and place != SHARED else ""
+            found[place] = f"{_IMPORTS}{others}\n{lines}"
+        return {**found, "__init__": _exported(package, places)}
 
     def _model(self, name: str) -> Iterator[str]:
         schema = self.schemas[name]
@@ -101,3 +111,19 @@ class Types:
                 default = value.get("default")
                 given.insert(0, "default_factory=list" if default == [] else f"default={default!r}")
             yield f"    {python}: {self.of(value, '')}" + (f" = field({', '.join(given)})" if given else "")
+
+
+_IMPORTS: Final = """
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+"""
+
+
+def _exported(package: str, places: Mapping[str, str]) -> str:
+    """All models under one name, wherever they stand."""
+    lines = [f"from {package}.{place} import {name}" for name, place in places.items()]
+    return "\n".join(["", *lines, "", f"__all__ = {list(places)!r}"])

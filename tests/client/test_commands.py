@@ -11,7 +11,7 @@ import pytest
 
 from pinotadmin_client.commands.main import run
 from segments.models import AuditEvent
-from tests.api.cluster import ApiCluster
+from tests.api.cluster import ApiCluster, FakeBroker
 from tests.api.replacement.test_lineage import replaced
 from tests.api.replacement.test_lineage import table as table
 from tests.api.replacement.test_snapshots import follower as follower
@@ -89,6 +89,23 @@ def test_refusals_are_one_and_missing_credentials_two(
     monkeypatch.delenv("PINOTADMIN_TOKEN")
     assert pinotadmin("tables") == 2
     assert "PINOTADMIN_TOKEN" in capsys.readouterr().err
+
+
+def test_with_json_standard_output_is_one_document_whatever_happens(
+    table: ApiCluster, pinotadmin: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = replaced(table, ["a"], ["b"])
+    failed = {"exceptions": [{"errorCode": 190, "message": "no such table"}], "numDocsScanned": 0}
+    monkeypatch.setattr(FakeBroker, "query", lambda *_: failed)
+    for status, arguments in (
+        (1, ("query", "select 1")),
+        (1, ("snapshots", "nowhere")),
+        (2, ("load", "/nowhere.csv")),
+        (4, ("rollback", "t", entry, "--reason", "x")),
+    ):
+        assert pinotadmin(*arguments, "--json") == status
+        shown = json.loads(capsys.readouterr().out)
+        assert shown["exceptions"][0]["message"] == "no such table" if arguments[0] == "query" else shown["error"]
 
 
 def test_a_file_of_credentials_that_others_can_read_is_refused_and_goes_nowhere_else(

@@ -8,6 +8,6 @@ from tests.client.generate import TARGET, generated
 
 def test_the_client_is_as_generated() -> None:
     made = generated(openapi_document())
-    assert {f.name for f in TARGET.glob("*.py")} == {*made, "__init__.py"}
+    assert {str(f.relative_to(TARGET)) for f in TARGET.rglob("*.py")} == {*made, "__init__.py"}
     for name, text in made.items():
         assert (TARGET / name).read_text() == text, f"{name} is old: python -m tests.client.generate"

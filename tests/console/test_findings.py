@@ -175,14 +175,17 @@ def test_each_kind_leads_to_the_page_that_mends_it(operator: Client) -> None:
     make_finding(code="session-failed", subject="cp_1_0a0b0c0d")
     make_finding(code="pause-pressure", subject="", table_name="r_REALTIME")
     make_finding(code="stale-push", subject="entry-7")
+    make_finding(code="pass-failed", subject="RetentionManager", table_name="s_OFFLINE")
+    make_finding(code="pass-failed", subject="OfOldTimes", table_name="s_OFFLINE")
     make_finding(code="few-servers", subject="")
     text = rows(operator)
     for address in (
         "/console/pushes/5b1c1de8-0000-4000-8000-000000000001/", "?again=5b1c1de8-0000-4000-8000-000000000002",
         "/ingestion/sessions/cp_1_0a0b0c0d/retry/", "/r_REALTIME/consumption/resume/", "/lineage/entry-7/rollback/",
+        "/console/passes/run/?table=s_OFFLINE&amp;task=RetentionManager", "/console/tables/s_OFFLINE/passes/",
     ):  # fmt: skip
         assert f'{address}">' in text
-    assert text.count('id="fix-') == 5
+    assert text.count('id="fix-') == 7
 
 
 def test_a_finding_is_assigned_to_who_may_read_its_table_and_found_by_name(world: World, operator: Client) -> None:
@@ -198,6 +201,24 @@ def test_a_finding_is_assigned_to_who_may_read_its_table_and_found_by_name(world
     assert rows(operator, who="nobody") == ""
     event = AuditEvent.objects.get(action="assignFinding", outcome="done")
     assert (event.reason, event.detail["before"], event.detail["after"]) == ("ticket 7", "", "olga")
+
+
+def test_what_concerns_no_table_is_assigned_and_snoozed_by_who_operates_the_cluster(
+    world: World, operator: Client, viewer: Client
+) -> None:
+    finding = make_finding(table_name="", code="task-failed", subject="sample_lag")
+    base = f"/console/findings/{finding.pk}"
+    assert base not in rows(viewer)
+    assert f"{base}/assign/" in rows(operator)
+    assert viewer.post(f"{base}/assign/", {"person": "olga", "reason": "x"}).status_code == 403
+    assert operator.post(f"{base}/assign/", {"person": "olga", "reason": "ticket 7"}).status_code == 302
+    done = operator.post(f"{base}/snooze/", {"hours": "8", "reason": "known"}, follow=True).content.decode()
+    assert f'<a href="{base}/lift/">Lift</a>' in done
+    assert "olga takes care of it." in rows(operator, closed="snoozed")
+    assert operator.post(f"{base}/lift/", {"reason": "over"}, follow=True).status_code == 200
+    assert not FindingSnooze.objects.exists()
+    of_table = make_finding(table_name=TYPED)
+    assert operator.get(f"/console/findings/{of_table.pk}/snooze/").status_code == 404
 
 
 def test_the_bell_counts_what_waits_of_tables_that_the_person_may_read(viewer: Client, settings: Any) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from django.test import Client
+from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
+from segments.console.presenters.search import hits
 from segments.models import Grant
 from tests.console.conftest import logged_in
 from tests.console.test_tables import FRAME
@@ -32,7 +35,8 @@ def test_rows_of_each_kind_are_found_by_their_names(viewer: Client) -> None:
     assert "flights_0" not in found(viewer, "lights_0")
     assert "/lineage/entry-77/" in found(viewer, "entry-")
     assert "/ingestion/sessions/cp_9_abc/" in found(viewer, "cp_9")
-    assert f"/console/pushes/{push.pk}/" in found(viewer, str(push.pk))
+    for written in (str(push.pk), push.pk.hex, str(push.pk)[:10], str(push.pk)[:4].upper()):
+        assert f"/console/pushes/{push.pk}/" in found(viewer, written)
     assert "/console/audit/" in found(viewer, "aud")
     assert "Nothing fits" in found(viewer, "zzz<b>")
     assert "<b>" not in found(viewer, "zzz<b>")
@@ -46,6 +50,45 @@ def test_actions_are_offered_to_who_may_do_them(viewer: Client, operator: Client
     assert "consumption/pause" not in found(viewer, "pause r_")
     assert "/console/pushes/new/" in found(operator, "new pu")
     assert "reveal" not in found(operator, "show r_")
+
+
+@pytest.mark.parametrize("text", ["roll back f", "f roll back", "ROLL f", "undo f", "Undo a rollback f"])
+def test_actions_of_several_words_are_found_with_a_table(operator: Client, text: str) -> None:
+    make_table("f_OFFLINE")
+    assert "/console/tables/f_OFFLINE/lineage/" in found(operator, text)
+
+
+def test_tables_that_begin_with_the_text_come_before_those_whose_type_holds_it(operator: Client) -> None:
+    for name in ("a_OFFLINE", "b_OFFLINE", "c_OFFLINE", "d_OFFLINE", "e_OFFLINE", "g_OFFLINE", "flights_live_OFFLINE"):
+        make_table(name)
+    for text in ("fl", "roll back fl"):
+        shown = found(operator, text)
+        assert 0 < shown.index("flights_live_OFFLINE") < shown.index("a_OFFLINE")
+
+
+def test_every_action_and_every_page_of_a_table_is_found_by_its_words(operator: Client, viewer: Client) -> None:
+    for name in ("f_OFFLINE", "r_REALTIME"):
+        make_table(name)
+    root = logged_in("root", is_superuser=True)
+    for action in hits.ACTIONS:
+        assert _link(action) in found(root, f"{action.words} {_name(action)}"), action
+        assert _link(action) not in found(viewer, f"{action.words} {_name(action)}"), action
+    for about in hits.TABLE_PAGES:
+        assert _link(about) in found(viewer, f"{about.words} {_name(about)}"), about
+        assert _link(about) not in found(viewer, about.words), "without a name there would be too many"
+    assert "/console/passes/run/?table=f_OFFLINE" in found(operator, "run a pass f_")
+    assert "/console/new-table/" in found(root, "new ta")
+    assert "/console/new-table/" not in found(operator, "new ta")
+    assert "/console/clusters/new/" in found(root, "add a cl")
+    assert "/console/settings/" in found(viewer, "time zone")
+
+
+def _name(of: hits.TableAction) -> str:
+    return "r_REALTIME" if of.kind == "REALTIME" else "f_OFFLINE"
+
+
+def _link(of: hits.TableAction) -> str:
+    return f'href="{reverse(f"console:{of.page}", args=[_name(of)])}"'
 
 
 def test_only_what_one_may_read_is_found(settings: Any, operator: Client) -> None:

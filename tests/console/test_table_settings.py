@@ -88,6 +88,17 @@ def test_form_and_json_stay_in_step(adele: Client, world: World) -> None:
     assert fields["quota"] == "7G"
 
 
+def test_what_becomes_of_values_that_do_not_fit_is_chosen_in_words_and_written_as_a_flag(
+    adele: Client, world: World
+) -> None:
+    for choice, written in (("true", True), ("false", False), ("", None)):
+        fields = fields_of(adele.get(EDIT).content.decode())
+        previewed = fields_of(post(adele, fields, misfits=choice, action="preview").content.decode())
+        assert post(adele, previewed, action="save", reason="odd sources").status_code == 302
+        assert (stored(world).config.get("ingestionConfig") or {}).get("continueOnError") is written
+        assert fields_of(adele.get(EDIT).content.decode())["misfits"] == choice
+
+
 def test_a_column_is_added_in_the_grid(adele: Client, world: World) -> None:
     fields = fields_of(post(adele, fields_of(adele.get(EDIT).content.decode()), new_name="city").content.decode())
     at = next(key[:-4] for key, value in fields.items() if key.endswith("_was") and value == "city")

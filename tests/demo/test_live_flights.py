@@ -57,9 +57,11 @@ class Streams:
             self.kept.setdefault(key, []).append(value)
 
 
-def decoded(table: str, values: list[bytes]) -> Any:
+def decoded(table: str, values: list[bytes], **ingestion: Any) -> Any:
     """As a server makes rows of them."""
-    schema, config = parse_schema(live_flights.schema(table)), parse_table_config(live_flights.table_config(table))
+    body = live_flights.table_config(table)
+    body["ingestionConfig"] |= ingestion
+    schema, config = parse_schema(live_flights.schema(table)), parse_table_config(body)
     maps = config.body["ingestionConfig"]["streamIngestionConfig"]["streamConfigMaps"]
     return open_decoder(parse_stream_config(maps[0]), schema, config).decode(values, now_ms=0)
 
@@ -73,6 +75,15 @@ def test_every_message_gives_a_row_but_one_of_three_thousand(flights: list[dict[
     assert found.table.column("air_time")[0].as_py() == 227
     status = decoded(STATUS, streams.kept[f"demo-{STATUS}-0"])
     assert (status.table.num_rows, status.bad) == (40, 0)
+
+
+def test_one_of_the_bad_messages_gives_a_row_once_null_is_stored_for_what_does_not_fit() -> None:
+    values = list(live_flights._BAD)
+    assert len(decoded(DEPARTURES, values).set_aside) == len(values)
+    found = decoded(DEPARTURES, values, continueOnError=True)
+    assert (found.table.num_rows, len(found.set_aside)) == (1, len(values) - 1)
+    assert found.table.column("flight")[0].as_py() == 1545
+    assert set(found.masks) >= {"dep_delay"}
 
 
 def test_a_flight_boards_before_it_departs_and_lands_last(flights: list[dict[str, Any]]) -> None:

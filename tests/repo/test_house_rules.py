@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 CODE = sorted(
     p
-    for folder in ("segments", "pinotadmin", "tests", "bench")
+    for folder in ("segments", "pinotadmin", "pinotadmin_client", "tests", "bench", "examples")
     for p in (ROOT / folder).rglob("*.py")
     if "migrations" not in p.parts
 )

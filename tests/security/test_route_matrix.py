@@ -245,6 +245,7 @@ ABSENT = (
 def test_every_page_lets_in_exactly_who_may(world: dict[str, Any], asker: Asker) -> None:
     Webhook.objects.create(pk=1, name="ops", url="http://127.0.0.1:1/")
     make_finding(pk=1, table_name="t_OFFLINE", code="replica-error")
+    make_finding(pk=2, table_name="", code="worker-stuck")
     make_snapshot(1, "t_OFFLINE", "s")
     hourly = IntervalSchedule.objects.create(every=1, period="hours")
     PeriodicTask.objects.create(pk=1, name="a pass", task="segments.tasks.keep_house", interval=hourly)
@@ -259,6 +260,7 @@ def test_every_page_lets_in_exactly_who_may(world: dict[str, Any], asker: Asker)
         for method in ("GET", "POST"):
             need = known.get((method, route.path))
             values = {**world, "typed": "t_REALTIME"} if "/consumption/" in route.path else world
+            values = {**values, "finding": 2} if route.path.startswith("/console/findings/") else values
             form = f"table=t_OFFLINE&t=t_REALTIME&s=s&e={world['entry_id']}" if method == "POST" else ""
             answer = client.generic(method, route.address(**values), form, "application/x-www-form-urlencoded")
             if need is None:

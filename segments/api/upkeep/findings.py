@@ -1,4 +1,6 @@
-"""/api/v1/tables/{table}/findings: what is wrong with a table, Fix it with a dry run, assign, and snooze."""
+"""/api/v1/tables/{table}/findings: what is wrong with a table, Fix it with a dry run, assign, and snooze; and
+/api/v1/findings: the same of what concerns no table, such as workers.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ from segments.api.bodies import AssignBody, SnoozeBody, read_body
 from segments.api.table_of_path import table_or_offline
 from segments.domain.tables.table_config import parse_period
 from segments.errors import InvalidInput
+from segments.models import Finding
 from segments.names import shown
 from segments.services.upkeep import inbox, snooze
 from segments.services.upkeep.finding_fixes import find_finding, findings_json, fix, fix_json, plan_fix
@@ -61,10 +64,10 @@ class AssignFinding(ApiView):
     bodies = {"POST": AssignBody}
     answers = {"POST": {200: "object"}}
 
-    def post(self, request: Request, table: str, finding: int) -> Response:
+    def post(self, request: Request, finding: int, table: str = "") -> Response:
         """Body: ``{"person": "ann"}``; an empty name: nobody does. 400 when nobody of that name may read the table."""
-        found, body = table_or_offline(self, request, table), read_body(request, AssignBody)
-        inbox.assign(self.ctx, find_finding(self.ctx, found, finding), body.person, actor=self.actor)
+        row, body = _named(self, request, table, finding), read_body(request, AssignBody)
+        inbox.assign(self.ctx, row, body.person, actor=self.actor)
         return Response({"assignee": body.person})
 
 
@@ -76,20 +79,46 @@ class SnoozeFinding(ApiView):
     bodies = {"POST": SnoozeBody}
     answers = {"POST": {200: "object"}, "DELETE": {200: "object"}}
 
-    def post(self, request: Request, table: str, finding: int) -> Response:
+    def post(self, request: Request, finding: int, table: str = "") -> Response:
         """Body: ``{"period": "8h"}`` or ``{"until": "2030-01-01T08:00:00Z"}``, at most 90 days. A reason is required
         (``X-Reason`` or ``reason``).
         """
-        found, body = table_or_offline(self, request, table), read_body(request, SnoozeBody)
-        row = find_finding(self.ctx, found, finding)
+        row, body = _named(self, request, table, finding), read_body(request, SnoozeBody)
         held = snooze.snooze(self.ctx, row, _end(body), actor=self.actor)
         return Response({"until": held.until.isoformat(), "actor": held.actor, "reason": held.reason})
 
-    def delete(self, request: Request, table: str, finding: int) -> Response:
+    def delete(self, request: Request, finding: int, table: str = "") -> Response:
         """End the snooze now. 404 when the finding has none."""
-        found = table_or_offline(self, request, table)
-        snooze.lift(self.ctx, find_finding(self.ctx, found, finding), actor=self.actor)
+        snooze.lift(self.ctx, _named(self, request, table, finding), actor=self.actor)
         return Response({"status": f"Finding {finding} is not snoozed any more."})
+
+
+class InstallationFindings(ApiView):
+    """What is wrong with the installation, but with no table: workers that do not work, tasks that fail."""
+
+    parameters = {"GET": ("closed",)}
+    answers = {"GET": {200: "object"}}
+
+    def get(self, request: Request) -> Response:
+        """As those of a table."""
+        return Response({"findings": findings_json(self.ctx, None, closed=bool_param(request, "closed"))})
+
+
+class AssignInstallationFinding(AssignFinding):
+    """As of a table's finding; the right is that for the whole cluster."""
+
+    parameters = {"POST": ("reason",)}
+
+
+class SnoozeInstallationFinding(SnoozeFinding):
+    """As of a table's finding; the right is that for the whole cluster."""
+
+    parameters = {"POST": ("reason",), "DELETE": ("reason",)}
+
+
+def _named(view: ApiView, request: Request, table: str, finding: int) -> Finding:
+    """The finding that the address names, of a table or (empty) of none."""
+    return find_finding(view.ctx, table_or_offline(view, request, table) if table else None, finding)
 
 
 def _end(body: SnoozeBody) -> datetime:

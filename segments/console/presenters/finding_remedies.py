@@ -6,8 +6,10 @@ from collections.abc import Callable, Collection
 from typing import Final, NamedTuple
 
 from django.urls import reverse
+from django.utils.http import urlencode
 
 from segments.models import Finding
+from segments.services.upkeep.passes import PASSES
 
 
 class Remedy(NamedTuple):
@@ -25,6 +27,13 @@ def _of_subject(page: str) -> Callable[[Finding], str]:
     return lambda finding: reverse(f"console:{page}", args=[finding.table_name, finding.subject])
 
 
+def _run_again(finding: Finding, name: str) -> str:
+    """The page that runs this pass over the table; where it does not run by name the page with its runs."""
+    if name not in PASSES:
+        return reverse("console:table_passes", args=[finding.table_name])
+    return f"{reverse('console:run_pass')}?{urlencode({'table': finding.table_name, 'task': name})}"
+
+
 #: Code -> (address, button, does it need the finding's subject).
 _PAGES: Final[dict[str, tuple[Callable[[Finding], str], str, bool]]] = {
     "push-blocked": (lambda f: reverse("console:push", args=[f.subject]), "Decide…", True),
@@ -40,8 +49,9 @@ _PAGES: Final[dict[str, tuple[Callable[[Finding], str], str, bool]]] = {
     "replica-missing": (_of_subject("reset_segment"), "Reset…", True),
     "not-served": (_of_subject("reset_segment"), "Reset…", True),
     "messages-set-aside": (_of_table("set_aside"), "Replay…", False),
-    "pass-failed": (_of_table("table_passes"), "Run again…", False),
-    "deep-store-unreachable": (_of_table("table_passes"), "Run again…", False),
+    "pass-failed": (lambda f: _run_again(f, f.subject), "Run again…", False),
+    "deep-store-unreachable": (lambda f: _run_again(f, "SegmentStatusChecker"), "Run again…", False),
+    "rollback-stopped": (_of_table("lineage"), "Carry it on…", False),
 }
 
 

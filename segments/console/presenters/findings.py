@@ -31,6 +31,10 @@ _KINDS: Final[dict[str, tuple[str, str]]] = {
     "pass-failed": ("Pass failed", "passes"),
     "push-blocked": ("Push blocked", "push"),
     "push-failed": ("Push failed", "push"),
+    "stream-expiring": ("Messages expire soon", "consumption"),
+    "stream-lost": ("Messages expired unread", "consumption"),
+    "rollback-stopped": ("Rollback stopped half-way", "lineage"),
+    "address-elsewhere": ("File recorded elsewhere", "segments"),
     "pause-long": ("Paused for long", "consumption"),
     "pause-pressure": ("Paused by pressure", "consumption"),
     "mirror-text": ("Text that cannot be kept", "segments"),
@@ -69,6 +73,7 @@ _LINKS: Final = {
     "servers": "Servers",
     "passes": "Passes",
     "push": "Push",
+    "lineage": "Lineage",
     "session": "Session",
 }
 #: Runs read for what was done about the findings of a page.
@@ -96,6 +101,27 @@ class Item:
     deeds: list[str]
     snooze: FindingSnooze | None = None
     remedy: Remedy | None = None
+
+    @property
+    def assign(self) -> str:
+        """The page that says who takes care of it."""
+        return self._page("assign_finding", "assign_installation_finding")
+
+    @property
+    def snoozing(self) -> str:
+        """The page that snoozes it."""
+        return self._page("snooze_finding", "snooze_installation_finding")
+
+    @property
+    def lift(self) -> str:
+        """The page that lifts its snooze."""
+        return self._page("lift_snooze", "lift_installation_snooze")
+
+    def _page(self, of_table: str, of_none: str) -> str:
+        finding = self.finding
+        if finding.table_name:
+            return reverse(f"console:{of_table}", args=[finding.table_name, finding.pk])
+        return reverse(f"console:{of_none}", args=[finding.pk])
 
 
 def kinds(counts: Mapping[str, int]) -> list[tuple[str, str]]:
@@ -146,6 +172,8 @@ def _address(finding: Finding, target: str) -> str:
             return reverse("console:servers")
         case "consumption" if split_table_name(finding.table_name)[1] == REALTIME:
             return reverse("console:consumption", args=[finding.table_name])
+        case "lineage":
+            return reverse("console:lineage", args=[finding.table_name])
         case "segments":
             return reverse("console:segments", args=[finding.table_name])
     return reverse("console:table_passes", args=[finding.table_name])

@@ -16,13 +16,14 @@ REASON: Final = "X-Reason: why"
 #: Calls that are written out where each thing takes one of its own.
 _MOST: Final = 20
 #: Paths of the whole installation, which no cluster's name precedes.
-_OF_THE_INSTALLATION: Final = ("api/v1/tokens", "api/v1/webhooks", "api/v1/clusters")
+_OF_THE_INSTALLATION: Final = ("api/v1/tokens", "api/v1/webhooks", "api/v1/schedules", "api/v1/clusters")
 _NAME: Final = re.compile(r"{(\w+)}")
 
 
 @dataclass(frozen=True)
 class Pressed:
-    """What a call is written for. ``names``: what the address names, ``table`` and ``person``; ``chosen``: what the
+    """What a call is written for. ``names``: what the address names, ``table``, its ``kind`` (OFFLINE or REALTIME) and
+    ``person``; ``chosen``: what the
     page carries under a name; ``root``: the installation's address, with a slash at its end; ``cluster``: empty for its
     own.
     """

@@ -12,8 +12,8 @@ from segments.domain.segments.ideal_state import ERROR, SERVING
 from segments.domain.tables.table_config import TableConfig
 
 #: Codes that begin so are of others than the validation pass: whoever finds them opens and closes them. Consumption;
-#: alerts' own sources (pushes, pauses, passes and workers); the mirror.
-OF_OTHERS = ("consumption-", "mirror-", "stream-", "push-", "pause-", "pass-", "worker-", "task-")
+#: alerts' own sources (pushes, sessions, pauses, passes and workers); the mirror.
+OF_OTHERS = ("consumption-", "mirror-", "stream-", "push-", "session-", "pause-", "pass-", "worker-", "task-")
 NO_FILE = "no-file"
 NOT_SERVED = "not-served"
 #: An unfinished replacement older than this is worth a word.

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
-from django.db.models import Q
+from django.db.models import Case, Q, When
+from django.db.models.functions import Length
 
 from segments.models import IngestionSession, LineageEntry, Push, Segment, Table
 from segments.services.access.read_rights import readable_pushes, readable_rows
@@ -17,15 +18,20 @@ from segments.services.access.read_rights import readable_pushes, readable_rows
 MOST: Final = 6
 #: Shorter beginnings would fit half of all segments.
 _SHORTEST: Final = 3
+#: Digits of a push's id.
+_OF_AN_ID: Final = 32
 _LAST: Final = "\U0010ffff"
 
 
 def tables(user: Any, cluster: str, text: str, kind: str = "") -> list[Table]:
-    """Tables whose name holds the text, the shortest names first; ``kind``: only OFFLINE or REALTIME ones."""
+    """Tables whose name holds the text: those that begin with it first, as every name ends in OFFLINE or REALTIME; then
+    the shortest. ``kind``: only OFFLINE or REALTIME ones.
+    """
     rows = Table.objects.filter(cluster__name=cluster, name__icontains=text)
     rows = rows.filter(type=kind) if kind else rows
     rows = readable_rows(rows, user, cluster="cluster__name", table="name")
-    return sorted(rows.defer("config", "schema")[: MOST * 4], key=lambda t: (len(t.name), t.name))[:MOST]
+    begins = Case(When(name__istartswith=text, then=0), default=1)
+    return list(rows.defer("config", "schema").order_by(begins, Length("name"), "name")[:MOST])
 
 
 def segments(user: Any, cluster: str, text: str) -> list[Segment]:
@@ -47,10 +53,11 @@ def entries(user: Any, cluster: str, text: str) -> list[LineageEntry]:
 
 
 def pushes(user: Any, cluster: str, text: str) -> list[Push]:
-    """The newest pushes to tables whose name holds the text, and the one with this id."""
-    found = Q(table_name__icontains=text)
-    with suppress(ValueError):  # most texts are no id
-        found |= Q(pk=uuid.UUID(text))
+    """The newest pushes to tables whose name holds the text, and those whose id begins with it."""
+    found, digits = Q(table_name__icontains=text), text.replace("-", "")
+    if _SHORTEST <= len(digits) <= _OF_AN_ID:
+        with suppress(ValueError):  # most texts are no id
+            found |= Q(pk__range=(uuid.UUID(digits.ljust(_OF_AN_ID, "0")), uuid.UUID(digits.ljust(_OF_AN_ID, "f"))))
     rows = readable_pushes(Push.objects.filter(found, cluster=cluster), user)
     return list(rows.only("table_name", "state", "created_at").order_by("-created_at")[:MOST])
 

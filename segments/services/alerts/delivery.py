@@ -105,5 +105,6 @@ def _post(message: AlertDelivery, outgoing: Outgoing, epoch_s: int) -> int:
 def _mail(event: dict[str, Any], to: tuple[str, ...]) -> None:
     where = " of ".join(part for part in (event["table"], event["cluster"]) if part)
     lines = [event["message"], "", *(f"- {f['message']}" for f in event["findings"]), "", f"Event {event['id']}"]
-    subject = " ".join(f"[pinotadmin] {event['severity']} {event['event']}: {event['kind']}, {where}".split())
+    what = ", ".join(part for part in (event["kind"], where) if part)
+    subject = " ".join(f"[pinotadmin] {event['severity']} {event['event']}: {what}".split())
     EmailMessage(subject, "\n".join(lines), None, list(to)).send()

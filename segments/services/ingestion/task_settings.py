@@ -12,6 +12,7 @@ from segments.domain.ingestion.plan import new_plan, replaced_segments
 from segments.domain.ingestion.run_limits import left_sentence, limited
 from segments.domain.ingestion.session import FileState
 from segments.domain.ingestion.task_config import TASK_TYPE, IngestionTask, Problem, parse_ingestion_task, problems
+from segments.domain.tables.secret_masks import mask
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import NotFound
 from segments.names import TableName
@@ -112,12 +113,24 @@ def switch_off(ctx: Context, table: TableName, *, actor: Actor) -> None:
     """Remove the task from the table config; rows, sessions and what is known as ingested stay. NotFound without a
     task.
     """
+    update_table(ctx, table.typed, _body_without(ctx, table), actor=actor)
+
+
+def shown_config(ctx: Context, table: TableName, settings: TaskSettings | None) -> dict[str, Any]:
+    """The table config that ``switch_on``, or without settings ``switch_off``, would write, secrets masked. Raises as
+    these.
+    """
+    found = _body_with(read_table_config(ctx, table), settings) if settings else _body_without(ctx, table)
+    return dict(mask(found))
+
+
+def _body_without(ctx: Context, table: TableName) -> dict[str, Any]:
     body = dict(read_table_config(ctx, table).body)
     maps = dict((body.get("task") or {}).get("taskTypeConfigsMap") or {})
     if TASK_TYPE not in maps:
         raise NotFound(f"Table '{table}' has no {TASK_TYPE}.", remedy="Nothing is to be done: it is off.")
     del maps[TASK_TYPE]
-    update_table(ctx, table.typed, _body_with_tasks(body, maps), actor=actor)
+    return _body_with_tasks(body, maps)
 
 
 def _body_with(config: TableConfig, settings: TaskSettings) -> dict[str, Any]:

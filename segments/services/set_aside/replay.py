@@ -76,7 +76,7 @@ def replay_messages(ctx: Context, table: TableName, which: Which, *, actor: Acto
         first = f" The first: {attempt.failing[0].reason}" if attempt.failing else ""
         raise StateConflict(
             f"None of these messages gives a row now.{first}",
-            remedy="Change the schema or the table's transforms first.",
+            remedy="Change the schema or the table's transforms first, or have null stored for values that do not fit.",
         )
     replay = _take(ctx, table, attempt.fitting, actor)
     try:

@@ -19,13 +19,15 @@ _CHECKER: Final = "SegmentStatusChecker"
 _OF_CONSUMPTION: Final = "RealtimeSegmentValidationManager"
 
 
-def find_finding(ctx: Context, table: TableName, number: int) -> Finding:
-    """A finding of this table. NotFound: there is none of that number, or it is another table's."""
-    found = Finding.objects.filter(cluster=ctx.cluster, table_name=table.typed, pk=number).first()
+def find_finding(ctx: Context, table: TableName | None, number: int) -> Finding:
+    """A finding of this table; None: of no table, as about a worker. NotFound: there is none of that number, or it is
+    another table's.
+    """
+    name = table.typed if table else ""
+    found = Finding.objects.filter(cluster=ctx.cluster, table_name=name, pk=number).first()
     if found is None:
-        raise NotFound(
-            f"Table '{table}' has no finding {number}.", remedy=f"List them with GET /api/v1/tables/{table}/findings."
-        )
+        of, path = (f"Table '{table}'", f"tables/{table}/findings") if table else ("The installation", "findings")
+        raise NotFound(f"{of} has no finding {number}.", remedy=f"List them with GET /api/v1/{path}.")
     return found
 
 
@@ -59,12 +61,13 @@ def _check(ctx: Context, table: TableName, finding: Finding) -> bool:
     return name not in ctx.engine.offers.own_passes and enqueue_pass(ctx, name, table.typed)
 
 
-def findings_json(ctx: Context, table: TableName, *, closed: bool) -> list[dict[str, Any]]:
-    """The table's findings, errors first: the 1,000 newest of those that are open, or closed."""
-    rows = Finding.objects.filter(cluster=ctx.cluster, table_name=table.typed, closed_at__isnull=not closed)
+def findings_json(ctx: Context, table: TableName | None, *, closed: bool) -> list[dict[str, Any]]:
+    """The findings of the table, or of none, errors first: the 1,000 newest of those that are open, or closed."""
+    name = table.typed if table else ""
+    rows = Finding.objects.filter(cluster=ctx.cluster, table_name=name, closed_at__isnull=not closed)
     found = list(rows.order_by("severity", "-id")[:1000])
-    snoozes = snoozes_of(found)
-    return [_json(f, snoozes.get(f.pk), is_fixable=not closed and f.code in ctx.engine.offers.fixable) for f in found]
+    snoozes, fixable = snoozes_of(found), () if closed or not table else ctx.engine.offers.fixable
+    return [_json(f, snoozes.get(f.pk), is_fixable=f.code in fixable) for f in found]
 
 
 def fix_json(plan: Fix) -> dict[str, Any]:

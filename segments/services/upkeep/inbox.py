@@ -42,7 +42,7 @@ def assign(ctx: Context, finding: Finding, person: str, *, actor: Actor) -> None
             raise InvalidInput(f"Finding {finding.pk} is closed.", remedy="There is nothing to take care of.")
         if person and not _reads(ctx, finding, person):
             raise InvalidInput(
-                f"Nobody named '{person[:150]}' may read {finding.table_name}.",
+                f"Nobody named '{person[:150]}' may read {finding.table_name or 'what it is about'}.",
                 remedy="Give the name with which the person signs in.",
                 field="person",
             )
@@ -51,4 +51,4 @@ def assign(ctx: Context, finding: Finding, person: str, *, actor: Actor) -> None
 
 def _reads(ctx: Context, finding: Finding, person: str) -> bool:
     found = get_user_model().objects.filter(username=person, is_active=True).first()
-    return found is not None and has_right(found, "read", ctx.cluster, finding.table_name)
+    return found is not None and has_right(found, "read", ctx.cluster, finding.table_name or None)

@@ -31,11 +31,20 @@
     if (!button) return;
     try {
       await navigator.clipboard.writeText(location.href);
-      button.textContent = "Copied";
+      say("Link copied");
     } catch {
       prompt("Copy this address:", location.href);
     }
   });
+
+  // Also for who pressed a key, wherever the page is scrolled to.
+  function say(text) {
+    const announcer = document.getElementById("announcer");
+    if (!announcer) return;
+    announcer.textContent = text;
+    announcer.classList.replace("hidden-text", "toast");
+    setTimeout(() => announcer.classList.replace("toast", "hidden-text"), 2000);
+  }
 
   // A menu closes when something else is clicked, and by Escape.
   document.addEventListener("click", (event) => {

@@ -19,7 +19,7 @@ from tests.browser.accessibility.faults import faults_of, faults_shown, logged_i
 from tests.browser.accessibility.registered import admin_actions, admin_addresses, console_routes, whole_pages
 from tests.browser.accessibility.rows import client_of, values_of
 from tests.browser.conftest import NEW
-from tests.factories import make_entry, make_files, make_session
+from tests.factories import make_entry, make_files, make_finding, make_session
 from tests.pinot_cluster.fake_pinot import PinotCluster
 from tests.services.realtime_world import TABLE as REALTIME
 from tests.services.realtime_world import RealtimeWorld
@@ -77,13 +77,18 @@ def test_no_page_of_the_console_has_a_serious_fault(
     join(world.memory, "Server_s_8098", "s", 8098, ["DefaultTenant_OFFLINE"], adminPort="8097")
     routes, client = [r for r in console_routes() if "/consumption/" not in r.path], client_of(root)
     values = values_of("t_OFFLINE", NEW[0]) | {"task_type": "none"}
+    of_no_table = [r for r in routes if r.path.startswith("/console/findings/<")]
+    stuck = make_finding(table_name="", code="worker-stuck")
+    of_workers, _ = whole_pages(client, of_no_table, values | {"finding": stuck.pk}, "")
+    assert len(of_workers) == len(of_no_table)
+    routes = [r for r in routes if r not in of_no_table]
     pages, refused = whole_pages(client, routes, values, f"s={NEW[0]}&e=entry-1&from=1&to=2")
     tasks = [r for r in routes if "/passes/tasks/" in r.path]
     of_tasks = {"task_type": "MergeRollupTask", "name": next(iter(prod.rest.tasks.tasks["MergeRollupTask"]))}
     of_pinot, refused_there = whole_pages(client, tasks, of_tasks, "table=orders_OFFLINE", base="/console/c/prod/")
     assert refused_there == ["/console/passes/tasks/schedule/"]
     assert sorted({*refused} - {r.path for r in tasks}) == list(_OTHER_STATES)
-    assert faults_of(logged_in_as(context, "root"), [*pages, *of_pinot]) == {}
+    assert faults_of(logged_in_as(context, "root"), [*pages, *of_workers, *of_pinot]) == {}
 
 
 def test_no_page_of_consumption_has_a_serious_fault(

@@ -46,6 +46,19 @@ def test_keys_are_listed_and_lead_to_pages_and_rows(page: Page, world: World) ->
     expect(page.get_by_role("dialog", name="Keyboard")).to_be_hidden()
 
 
+def test_the_link_of_any_page_is_copied_by_a_key_and_by_a_button(page: Page, world: World) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    for address in ("/console/tables/t_OFFLINE/segments/", "/console/servers/"):
+        page.goto(address)
+        page.keyboard.press("c")
+        expect(page.get_by_role("status").filter(has_text="Link copied")).to_be_in_viewport()
+        assert page.evaluate("navigator.clipboard.readText()").endswith(address)
+    page.goto("/console/passes/")
+    page.get_by_role("button", name="Copy link").last.click()
+    expect(page.get_by_role("status").filter(has_text="Link copied")).to_be_in_viewport()
+    assert page.evaluate("navigator.clipboard.readText()").endswith("/console/passes/")
+
+
 def test_columns_and_views_are_chosen_by_keyboard(page: Page, world: World) -> None:
     page.goto("/?q=t")
     page.get_by_text("View", exact=True).focus()

@@ -296,6 +296,9 @@ def test_a_schedule_is_changed_on_record_and_has_one_rhythm(root: Client) -> Non
     row = PeriodicTask.objects.get(name="Retention")
     nightly = CrontabSchedule.objects.create(minute="0", hour="2")
     form = {"enabled": "on", "interval": row.interval_id, "crontab": nightly.pk}
+    offered = root.get(f"{SCHEDULES}{row.pk}/change/").content.decode()
+    assert re.search(r">At 02:00[^<]*UTC</option>", offered)
+    assert "(m/h/dM/MY/d)" not in offered
     page = root.post(f"{SCHEDULES}{row.pk}/change/", form).content.decode()
     assert "Choose either an interval or a calendar." in page
     assert root.post(f"{SCHEDULES}{row.pk}/change/", {**form, "interval": ""}).status_code == 302

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from django.test import Client
+from django.utils import timezone
 
-from segments.models import TourMark
+from segments.models import SetAsideMessage, TourMark
 from tests.console.conftest import FakeBroker
-from tests.factories import make_event, make_table, make_user
+from tests.factories import CLUSTER, make_event, make_table, make_user
 
 TITLE = "Five minutes to try it"
 
@@ -20,11 +21,21 @@ def test_steps_lead_to_their_pages_and_wait_for_a_table_of_their_kind(operator: 
     make_table("sales_OFFLINE")
     text = start_page(operator)
     assert text.count("there is no table for it yet") == 3
-    assert 'href="/console/tables/sales_OFFLINE/lineage/"' in text
+    assert text.count('href="/console/tables/sales_OFFLINE/history/"') == 2
     make_table("clicks_REALTIME")
     text = start_page(operator)
     assert "there is no table for it yet" not in text
     assert 'href="/console/tables/clicks_REALTIME/consumption/"' in text
+    make_table("views_REALTIME")
+    assert (
+        "/console/tables/views_REALTIME/consumption/" not in start_page(operator).split(TITLE)[1].split("</section>")[0]
+    )
+    SetAsideMessage.objects.create(
+        cluster=CLUSTER, table_name="views_REALTIME", topic="views", partition=0, offset="1", place="01", segment="s",
+        noticed_at=timezone.now(), reason="odd", size=1, payload=b"x", kept_bytes=1,
+    )  # fmt: skip
+    for page in ("consumption/", "consumption/set-aside/"):  # where there is something to replay
+        assert f'href="/console/tables/views_REALTIME/{page}"' in start_page(operator)
 
 
 def test_a_query_ticks_the_first_step_once(operator: Client, broker: FakeBroker) -> None:
@@ -57,6 +68,20 @@ def test_it_is_over_when_all_steps_are_done(operator: Client, broker: FakeBroker
         assert TITLE in start_page(operator)
         make_event(actor="olga", action=action, reason="because")
     assert TITLE not in start_page(operator)
+
+
+def test_going_back_to_a_snapshot_and_its_undo_are_a_rollback_and_its_undo(operator: Client) -> None:
+    make_table("sales_OFFLINE")
+
+    def goes(to: int, left: int, table: str = "sales_OFFLINE") -> str:
+        make_event(actor="olga", action="restoreSnapshot", target=table, detail={"snapshot": to, "from": left})
+        return start_page(operator)
+
+    text = goes(to=2, left=5)
+    assert "<s>Roll a table back</s>" in text
+    assert "<s>Undo it</s>" not in goes(to=5, left=7, table="other_OFFLINE")
+    assert "<s>Undo it</s>" not in goes(to=1, left=6)
+    assert "<s>Undo it</s>" in goes(to=5, left=7)
 
 
 def test_dismissed_it_does_not_come_back_for_this_person(operator: Client) -> None:

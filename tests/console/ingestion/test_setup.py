@@ -20,6 +20,7 @@ from segments.services.tables.table_record import read_table_config
 from segments.services.tables.tables import update_table
 from segments.store import paths
 from tests.console.conftest import TYPED, FakeBroker, logged_in
+from tests.console.test_rest_calls import run
 from tests.factories import CLUSTER, make_table
 from tests.services.world import ANN, TABLE, World
 
@@ -102,6 +103,20 @@ def test_a_form_and_a_preview_lead_to_the_task_in_the_table_config(
     }
     event = AuditEvent.objects.get(action="updateTable")
     assert (event.actor, event.reason, event.outcome) == ("adele", "daily", "done")
+
+
+def test_the_calls_of_both_pages_switch_it_on_and_off_and_show_no_secret(
+    administrator: Client, world: World, table: Table, folder: Path
+) -> None:
+    body = {**read_table_config(world.ctx, TABLE).body, "metadata": {"customConfigs": {"password": "hunter2"}}}
+    update_table(world.ctx, TYPED, body, actor=ANN)
+    page = administrator.get(f"{BASE}setup/", values(folder))["Location"]
+    assert "hunter2" not in administrator.get(page).content.decode()
+    assert run(administrator, page, "adele") == 200
+    assert task(world)["inputDirURI"] == str(folder)
+    assert run(administrator, f"{BASE}switch-off/", "adele") == 200
+    assert task(world) == {}
+    assert read_table_config(world.ctx, TABLE).body["metadata"]["customConfigs"]["password"] == "hunter2"
 
 
 def test_the_separator_of_csv_is_written_and_shown_again(

@@ -141,7 +141,7 @@ class QueryAnswer(Answer):
 
 
 class AuditEvent(Answer):
-    """Who did, or was refused, what, when and why."""
+    """Who did, or was refused, what, when and why. What one request did has the same ``request``."""
 
     id: int
     at: str
@@ -153,6 +153,7 @@ class AuditEvent(Answer):
     reason: str
     address: str | None
     detail: dict[str, Any]
+    request: str = ""
 
 
 class AuditEvents(Answer):

@@ -9,17 +9,18 @@ from typing import Any, Final
 from django.urls import reverse
 
 from segments.names import OFFLINE, REALTIME
-from segments.services.tour.progress import progress
+from segments.services.tour.progress import progress, with_messages
 
 #: Step -> (what to do, how, the type of table that it needs, its page).
 _WORDS: Final[dict[str, tuple[str, str, str, str]]] = {
     "query": ("Query a table", "Write SQL, or open a table and press Query.", "", "query"),
-    "rollback": ("Roll a table back", "Choose an older snapshot; a preview shows what changes.", OFFLINE, "lineage"),
-    "undo": ("Undo it", "The page of the rollback has the button, and how long it can be undone.", OFFLINE, "lineage"),
+    "rollback": ("Roll a table back", "Choose an older snapshot; a preview shows what changes.", OFFLINE, "history"),
+    "undo": ("Undo it", "The snapshot that queries see now has the button.", OFFLINE, "history"),
     "pause": ("Pause consumption", "Give a reason: it is shown while rows wait.", REALTIME, "consumption"),
     "resume": ("Resume it", "It goes on where it stopped; the lag shrinks.", REALTIME, "consumption"),
     "replay": (
-        "Replay a message that was set aside", "A message that gave no row is kept until it is replayed or deleted.",
+        "Replay a message that was set aside",
+        "It is kept until it gives a row. Where a value does not fit, have null stored for it: Config, then Edit.",
         REALTIME, "set_aside",
     ),
 }  # fmt: skip
@@ -42,8 +43,10 @@ def tour_steps(user: Any, tables: Sequence[str]) -> list[TourStep]:
     done = progress(user)
     if done is None:
         return []
+    # A table with messages to replay comes first, so that all steps of consumption are on one table.
+    ordered = [*with_messages(tables), *sorted(tables)]
     return [
-        TourStep(title, hint, _address(page, kind, tables), step in done)
+        TourStep(title, hint, _address(page, kind, ordered), step in done)
         for step, (title, hint, kind, page) in _WORDS.items()
     ]
 
@@ -51,5 +54,5 @@ def tour_steps(user: Any, tables: Sequence[str]) -> list[TourStep]:
 def _address(page: str, kind: str, tables: Sequence[str]) -> str:
     if not kind:
         return reverse(f"console:{page}")
-    table = next((name for name in sorted(tables) if name.endswith(f"_{kind}")), "")
+    table = next((name for name in tables if name.endswith(f"_{kind}")), "")
     return reverse(f"console:{page}", args=[table]) if table else ""

@@ -23,6 +23,7 @@ from segments.console.cluster_address import ctx_of
 from segments.console.forms import PlainForm
 from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.presenters.ingestion.sessions import mode_words
+from segments.console.rest_calls.call import Rest
 from segments.console.views.ingestion.table_ingestion import configured
 from segments.console.views.tables.tables import head
 from segments.domain.formats.plural import counted
@@ -200,7 +201,23 @@ def _to_switch_on(target: Target, plain: Operation) -> Operation:
         explain=[*_chosen(settings), *_first_session(found), *plain.explain],
         warnings=[*([found.misfit] if found.misfit else []), *(f"{note.what}. {note.remedy}" for note in found.notes)],
         lists=[("Files that are read first", found.names), ("Segments that are replaced", found.replaces)],
+        call=_call(target, settings),
     )
+
+
+def _to_switch_off(target: Target, plain: Operation) -> Operation:
+    if not may(target.request, ADMINISTER, target.table.name):
+        return plain
+    try:
+        return replace(plain, call=_call(target, None))
+    except PinotAdminError as error:
+        return replace(plain, why_not=str(error))
+
+
+def _call(target: Target, settings: TaskSettings | None) -> Rest:
+    """The config as it will be, by the call that changes it; secrets that are masked in it stay as they are."""
+    body = task_settings.shown_config(target.ctx, target.name, settings)
+    return Rest("PUT", "tables/{table}", body=lambda _: body)
 
 
 def _chosen(settings: TaskSettings) -> list[str]:
@@ -255,6 +272,7 @@ SWITCH_OFF: Final = Operation(
         "The task is removed from the table's config: no schedule triggers it any more. A run that is under way ends.",
         "Rows that queries see stay. Switched on again, it goes on from the files that the table has.",
     ],
+    preview=_to_switch_off,
     run=_switch_off,
     back=back_to("ingestion"),
 )

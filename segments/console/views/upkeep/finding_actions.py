@@ -13,6 +13,7 @@ from django import forms
 from django.urls import reverse
 from django.utils import timezone
 
+from segments.console.access import reads
 from segments.console.forms import EXACT
 from segments.console.operation import Operation, Outcome, Target
 from segments.errors import InvalidInput
@@ -24,12 +25,17 @@ _LENGTHS: Final = [("1", "1 hour"), ("8", "8 hours"), ("24", "1 day"), ("168", "
 
 
 def _finding(target: Target) -> Finding:
-    """The finding that the address names. Raises NotFound."""
-    return finding_fixes.find_finding(target.ctx, target.name, target.arguments["finding"])
+    """The finding that the address names, of its table or of none. Raises NotFound."""
+    return finding_fixes.find_finding(target.ctx, target.name if target.row else None, target.arguments["finding"])
+
+
+def _no_table(target: Target) -> None:
+    """It concerns the installation; who may not read the whole cluster may not know of it."""
+    reads(target.request, None)
 
 
 def _findings(target: Target) -> str:
-    return f"{reverse('console:findings')}?table={target.table.name}"
+    return reverse("console:findings") + (f"?table={target.row.name}" if target.row else "")
 
 
 def _about(target: Target, plain: Operation) -> Operation:
@@ -71,7 +77,12 @@ def _run_snooze(target: Target, values: Mapping[str, Any], actor: Actor) -> Outc
         raise InvalidInput("A snooze needs an end.", remedy="Choose one of the lengths.", field="hours")
     until = timezone.now() + timedelta(hours=int(values["hours"]))
     snooze.snooze(target.ctx, _finding(target), until, actor=actor)
-    lift = target.address("lift_snooze", target.arguments["finding"])
+    number = target.arguments["finding"]
+    lift = (
+        target.address("lift_snooze", number)
+        if target.row
+        else reverse("console:lift_installation_snooze", args=[number])
+    )
     return Outcome(f"Nobody is notified of it before {until:%Y-%m-%d %H:%M} UTC.", lift, "Lift")
 
 
@@ -136,3 +147,8 @@ LIFT: Final = Operation(
     back=_findings,
     asks="nothing",
 )
+
+#: The same about what concerns no table, such as a worker that does not work.
+ASSIGN_OF_INSTALLATION: Final = replace(ASSIGN, find=_no_table, place="findings")
+SNOOZE_OF_INSTALLATION: Final = replace(SNOOZE, find=_no_table, place="findings")
+LIFT_OF_INSTALLATION: Final = replace(LIFT, find=_no_table, place="findings")

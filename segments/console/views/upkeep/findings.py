@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from segments.console.access import may_administer_all, may_somewhere, page
+from segments.console.access import may_administer_all, may_operate, may_somewhere, page
 from segments.console.cluster_address import cluster_of
 from segments.console.listing import asked, cut, page_number
 from segments.console.presenters.clusters import cluster_frame
@@ -48,6 +48,7 @@ def finding_list(request: HttpRequest) -> HttpResponse:
         "sorts": [(key, "last closed" if is_closed and not key else label) for key, (label, _) in SORTS.items()],
         "is_filtered": any(wanted[k] for k in _FILTERS) or wanted["closed"] in ("snoozed", "waiting"),
         "may_operate": may_somewhere(request),
+        "may_operate_all": may_operate(request),
         "may_administer_all": may_administer_all(request),
     }
     return render(request, "console/findings.html", context)

@@ -12,6 +12,7 @@ from django.urls import reverse
 from segments.console.access import find_table
 from segments.console.operation import Operation, Outcome, Target
 from segments.console.presenters.clusters import cluster_frame
+from segments.console.rest_calls.call import Rest
 from segments.names import resolve_table
 from segments.services.core.context import Actor
 from segments.services.upkeep import passes
@@ -27,12 +28,9 @@ def _table(target: Target) -> None:
 
 
 def _to_run(target: Target, plain: Operation) -> Operation:
-    row, task = target.row, target.value("task")
-    task_field = forms.ChoiceField(
-        label="Pass",
-        choices=[(n, f"{n}: {does}") for n, does in sorted(passes.WORDS.items())],
-        initial=task if task in passes.PASSES else None,
-    )
+    row, choices = target.row, [(n, f"{n}: {does}") for n, does in sorted(passes.WORDS.items())]
+    task = target.value("task") if target.value("task") in passes.PASSES else choices[0][0]
+    task_field = forms.ChoiceField(label="Pass", choices=choices, initial=task)
     theirs = sorted(cluster_frame(target.request).offers.own_passes)
     notes = [f"{' and '.join(theirs)} are Pinot's own: its controllers run them, and their logs have what they did."]
     return replace(
@@ -41,6 +39,7 @@ def _to_run(target: Target, plain: Operation) -> Operation:
         fields={"task": task_field},
         hold={"table": [row.name]} if row else {},
         notes=notes if theirs else [],
+        call=Rest("GET", "periodictask/run", {"taskname": task, **({"tableName": "{table}"} if row else {})}),
     )
 
 

@@ -22,7 +22,7 @@ Path = tuple[str | int, ...]
 @dataclass(frozen=True)
 class Setting:
     """One setting. ``name``: of its form field; ``path``: where it stands; ``choices``: (value, words), "" for what is
-    not said; ``most``: of a number from 1 on, else it is text.
+    not said; ``most``: of a number from 1 on, else it is text. The choices of a flag are "true" and "false".
     """
 
     name: str
@@ -68,6 +68,13 @@ _ALL: Final = (
         "server_tag", ("tenants", "server"), "Servers",
         "Tenant of the servers that hold the table: those that carry its tag. Empty: DefaultTenant.",
     ),
+    Setting(
+        "misfits", ("ingestionConfig", "continueOnError"), "A value that does not fit its column", "",
+        choices=(
+            ("", "not said: its row is not stored"), ("false", "Its row is not stored"),
+            ("true", "Null is stored for it, and the rest of its row"),
+        ),
+    ),
     Setting("broker_tag", ("tenants", "broker"), "Brokers", "Tenant of the brokers. Empty: DefaultTenant."),
     Setting(
         "quota", ("quota", "storage"), "Storage quota",
@@ -101,7 +108,7 @@ def settings_of(config: Mapping[str, Any], table_type: TableType) -> list[Settin
 def values_of(config: Mapping[str, Any], settings: list[Setting]) -> dict[str, str]:
     """{name of the field: text} of a config; "" where it says nothing."""
     found = {setting.name: _at(config, setting.path) for setting in settings}
-    return {name: "" if value is None else str(value) for name, value in found.items()}
+    return {name: _text(value) for name, value in found.items()}
 
 
 def edited(config: Mapping[str, Any], settings: list[Setting], values: Mapping[str, str]) -> dict[str, Any]:
@@ -111,7 +118,8 @@ def edited(config: Mapping[str, Any], settings: list[Setting], values: Mapping[s
     for setting in settings:
         value = values.get(setting.name, before[setting.name]).strip()
         if value != before[setting.name]:
-            _put(body, setting.path, value or None)
+            is_flag = {"true", "false"} <= dict(setting.choices).keys()
+            _put(body, setting.path, value == "true" if is_flag and value else value or None)
     return body
 
 
@@ -145,7 +153,11 @@ def _at(body: Any, path: Path) -> Any:
     return body
 
 
-def _put(body: dict[str, Any], path: Path, value: str | None) -> None:
+def _text(value: Any) -> str:
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _put(body: dict[str, Any], path: Path, value: str | bool | None) -> None:
     """Set it, or without a value take it out; objects on the way are made."""
     here: Any = body
     for part in path[:-1]:

@@ -159,6 +159,6 @@ def _preview(target: Target, which: Which) -> tuple[list[str], str, int]:
     ]  # fmt: skip
     nothing = (
         "None of these messages gives a row now: see the reasons below. Where it is the data, change the schema or the "
-        "table's transforms first."
+        "table's transforms first, or have null stored for values that do not fit (Config, Edit)."
     )
     return explain, "" if found["rows"] else nothing, found["decode"]

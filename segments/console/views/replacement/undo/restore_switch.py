@@ -10,6 +10,7 @@ from typing import Any, Final
 from segments.console.access import ADMINISTER
 from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.presenters import rollback as presenter
+from segments.console.rest_calls.call import Rest
 from segments.domain.formats.plural import counted
 from segments.errors import PinotAdminError
 from segments.services.core.context import Actor
@@ -37,6 +38,11 @@ def as_switch(target: Target, segments: Sequence[str]) -> Operation | None:
         lines=presenter.sides(preview.before, preview.after),
         lists=[("Segments that queries no longer see", preview.hidden_segments)],
         hold={"s": list(segments)},
+        call=Rest(
+            "POST",
+            "api/v1/segments/{table}/restore",
+            body=lambda _: {"segments": list(segments), "switch": True, "dryRun": False},
+        ),
         confirm=f"restore {returning}",
         run=partial(_run, segments),
     )
