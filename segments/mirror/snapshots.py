@@ -40,7 +40,7 @@ _TOGETHER: Final = timedelta(seconds=10)
 _JOINED: Final = {Kind.UPLOAD: _TOGETHER, Kind.DELETE: _TOGETHER, Kind.COMMIT: timedelta(hours=1)}
 #: A push is over before the mirror sees what it uploaded last.
 _JUST_OVER: Final = timedelta(minutes=1)
-#: Segments by whose names it is looked for.
+#: Segments by whose names it is searched.
 _NAMED: Final = 100
 _UNFINISHED: Final = frozenset({IN_PROGRESS, COMMITTING})
 

@@ -77,7 +77,7 @@ class Stream(Protocol):
         """The first message stored at that time or later; :meth:`latest` when there is none."""
 
     def tail(self, partition: int, most: int, size: int) -> Offset:
-        """Where the last ``most`` messages begin, or, of a stream that can tell before they are read, as many of them
+        """Where the last ``most`` messages begin, or, of a stream that knows them before they are read, as many of them
         as have about ``size`` bytes.
         """
 

@@ -124,7 +124,7 @@ def test_all_broken_segments_are_read_again_with_one_button_which_then_is_disabl
 def test_a_reingestion_is_cancelled_and_can_be_begun_again(operator: Client, world: LostWorld) -> None:
     operator.post(REINGEST, WHY)
     address = f"{REINGEST}{world.lost}/cancel/"
-    assert "thrown away" in text(operator.get(address))
+    assert "discarded" in text(operator.get(address))
     answer = operator.post(address, WHY, follow=True)
     assert f"The reingestion of {world.lost} is cancelled." in text(answer)
     assert "Reingest again" in text(answer)

@@ -31,7 +31,7 @@ def lines(*columns: ColumnDiff) -> list[ColumnLine]:
     return column_lines(SnapshotDiff("t_OFFLINE", side, side, (), (), (), 0, columns, ()), SCHEMA.by_name)
 
 
-def test_what_changed_in_the_schema_comes_first_and_is_said_in_words() -> None:
+def test_what_changed_in_the_schema_comes_first_in_words() -> None:
     same = ColumnDiff("city", column("city", "a"), column("city", "b"))
     shown = lines(
         same,

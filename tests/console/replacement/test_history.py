@@ -223,7 +223,7 @@ def test_a_snapshot_is_pinned_and_unpinned_from_the_history_and_leads_back_there
     assert ("Snapshot 3 is pinned." in shown, f'href="{address.replace("pin/?", "unpin/?")}"' in shown) == (True, True)
 
 
-def test_who_pins_one_of_several_parts_of_a_snapshot_is_told(
+def test_who_pins_one_of_several_parts_of_a_snapshot_is_warned(
     world: ServingWorld, operator: Client, follow: Callable[[], None]
 ) -> None:
     world.upload("a", "x")

@@ -51,13 +51,13 @@ def _of_snapshot(target: Target, shown: Operation) -> Operation:
         return shown
     wanted = set(contents_of(snapshot(target.ctx, target.name, number)))
     entry = observe(target.ctx, target.name).lineage.entry(target.arguments["entry_id"])
-    beside = wanted.difference(entry.segments_from, entry.segments_to)
+    others = wanted.difference(entry.segments_from, entry.segments_to)
     missed = (
-        f"This replacement holds {len(wanted) - len(beside)} of its {counted(len(wanted), 'segment')}: only these are "
+        f"This replacement holds {len(wanted) - len(others)} of its {counted(len(wanted), 'segment')}: only these are "
         "pinned. The others go when their own time is over."
     )
     title = f"{shown.button} snapshot {number}"
-    warnings = [*shown.warnings, *([missed] if beside else [])]
+    warnings = [*shown.warnings, *([missed] if others else [])]
     return replace(shown, title=title, button=title, warnings=warnings, hold={"snapshot": [str(number)]}, tab="history")
 
 

@@ -140,7 +140,7 @@ def _read(
     reader: Callable[[bytes], Any],
 ) -> Browsed:  # fmt: skip
     first, end, start = ends
-    # Some may have come since it was looked where the last ones begin.
+    # Some may have come since the beginning of the last ones was read.
     most = 2 * _MOST_READ if wish.is_tail else _MOST_READ if wish.contains else wish.most
     kept: deque[Message] = deque(maxlen=wish.most)
     after, count, needle = start, 0, wish.contains.casefold()

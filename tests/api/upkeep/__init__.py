@@ -1,0 +1,1 @@
+"""Findings, schedules and webhooks over REST."""
