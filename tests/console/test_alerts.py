@@ -93,5 +93,5 @@ def test_a_test_by_mail_is_sent_and_on_record(admin: Client, settings: Any, mail
     assert "test-mail" in admin.get(PAGE).content.decode()
     shown = admin.post(f"{PAGE}mail/test/", follow=True).content.decode()
     assert "The mail server took the test for ops@example.org." in shown
-    assert [m.to for m in mailoutbox] == [["ops@example.org"]]
+    assert [(m.to, m.subject) for m in mailoutbox] == [(["ops@example.org"], "[pinotadmin] warning test: test")]
     assert AuditEvent.objects.get(action="testMail").target == "ops@example.org"
