@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -10,17 +11,24 @@ from pathlib import Path
 from typing import Final
 
 import django
+from django.core.exceptions import ImproperlyConfigured
 
 from pinotadmin.configuration.given import FILE, Given
+from pinotadmin.configuration.path_prefix import check_prefix
+from segments.domain.access.shared_secret import check_shared_secret
 from segments.domain.formats.plural import counted
 from segments.errors import InvalidInput, PinotAdminError
 from segments.gateways.tls.certificate import CERTIFICATE, KEY, Certificate
 from segments.gateways.tls.trust import CA, Trust
 from segments.secret_texts import mask_text
+from segments.store.on_zookeeper.login import parse_login
 
 _DAY_S: Final = 86_400
 #: A certificate that ends within these days is worth a word.
 _SOON_DAYS: Final = 30
+_SHARED_SECRETS: Final = ("PINOTADMIN_CLUSTER_SECRET", "PINOTADMIN_SECRET_KEY")
+#: Files that are read later, some of them at the first use only.
+_FILES: Final = ("PINOTADMIN_INPUT_LOGINS", "ZOOKEEPER_TLS_CA", "ZOOKEEPER_TLS_CERT", "ZOOKEEPER_TLS_KEY")
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,7 @@ class Finding:
 def findings(values: Given, *, connect: bool) -> list[Finding]:
     """Everything that is wrong, errors first; ``connect``: also parts that do not answer."""
     found = [*_wrong_values(values), *_unknown(values), *_open_file(values), *_together(values)]
+    found += [*_weak_secrets(values), *_missing_files(values), *_zookeeper_login(values), *_taken_prefix(values)]
     found += _certificates({s.name: s.text for s in values.settings.values()})
     if connect:
         found += _unreachable_parts(values)
@@ -56,6 +65,47 @@ def _open_file(values: Given) -> Iterator[Finding]:
     secret = [s.name for s in values.settings.values() if s.is_secret and s.source == values.file]
     if secret and stat.S_IMODE(Path(values.file).stat().st_mode) & 0o077:
         yield Finding(f"{FILE}: others can read {values.file}, which holds {secret[0]}. Run chmod 600 {values.file}.")
+
+
+def _weak_secrets(values: Given) -> Iterator[Finding]:
+    """Those with which every part would refuse to start."""
+    for name in _SHARED_SECRETS:
+        setting = values.settings.get(name)
+        try:
+            if setting is not None and setting.text:
+                check_shared_secret(name, setting.text)
+        except InvalidInput as error:
+            yield Finding(str(error))
+
+
+def _missing_files(values: Given) -> Iterator[Finding]:
+    for name in _FILES:
+        setting = values.settings.get(name)
+        if setting is not None and setting.text and not os.access(setting.text, os.R_OK):
+            yield Finding(f"{name}: {setting.text} is not there, or cannot be read.")
+
+
+def _zookeeper_login(values: Given) -> Iterator[Finding]:
+    """A form that no part can use; it is never repeated."""
+    names = ("ZOOKEEPER_AUTH", "ZOOKEEPER_TLS", "ZOOKEEPER_TLS_CERT")
+    login, tls, certificate = (values.settings[n].text if n in values.settings else "" for n in names)
+    try:
+        parse_login(login, tls=tls.lower() in ("true", "1"), certificate=certificate)
+    except InvalidInput as error:
+        yield Finding(f"ZOOKEEPER_AUTH: {error}")
+
+
+def _taken_prefix(values: Given) -> Iterator[Finding]:
+    """A path that begins like one of ours: no web process would start."""
+    setting = values.settings.get("PINOTADMIN_PATH_PREFIX")
+    if setting is None or not setting.text or setting.problem:
+        return
+    try:
+        django.setup()
+        check_prefix()
+    except ImproperlyConfigured as error:
+        if setting.name in str(error):
+            yield Finding(str(error))
 
 
 def _together(values: Given) -> Iterator[Finding]:
@@ -100,14 +150,18 @@ def _certificates(texts: Mapping[str, str]) -> Iterator[Finding]:
 
 def _unreachable_parts(values: Given) -> Iterator[Finding]:
     """Of the parts that are set: `up` starts the others."""
-    django.setup()
+    try:
+        django.setup()
+    except ImproperlyConfigured:  # the database's driver is not there, which is a finding already
+        return
     from pinotadmin.configuration import part_connections  # needs the models
 
     for name, connect in part_connections.PARTS.items():
-        problem = _problem_of(connect) if values.settings[name].source != "default" else ""
+        is_tried = values.settings[name].source != "default" and not values.settings[name].problem
+        problem = _problem_of(connect) if is_tried else ""
         if problem:
             yield Finding(f"{name} cannot be used: {problem}")
-    if values.settings["ZOOKEEPER_URL"].source == "default":
+    if values.settings["ZOOKEEPER_URL"].source == "default" or values.settings["ZOOKEEPER_URL"].problem:
         return
     with suppress(PinotAdminError):  # a ZooKeeper that does not answer is a finding already
         for instance in part_connections.without_tls():

@@ -84,7 +84,7 @@ def as_bytes(text: str) -> int:
     short = text.strip().upper().removesuffix("B").removesuffix("I")
     unit = {"K": 10, "M": 20, "G": 30, "T": 40}.get(short[-1:], 0)
     digits = short[:-1] if unit else short
-    if not digits.isdecimal():
+    if not re.fullmatch("[0-9]{1,15}", digits):
         raise WrongText(f"a number of bytes such as 512M or 20G, not {text[:60]!r}")
     return int(digits) << unit
 
@@ -106,6 +106,11 @@ def one_of(*allowed: str) -> Callable[[str], str]:
         return text
 
     return read
+
+
+def as_log_level(text: str) -> str:
+    """``DEBUG``, ``INFO``, ``WARNING``, ``ERROR`` or ``CRITICAL``, in small letters, too."""
+    return one_of("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")(text.upper())
 
 
 def as_time_zone(text: str) -> str:

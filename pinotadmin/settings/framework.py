@@ -9,8 +9,9 @@ import django_htmx
 from django.templatetags.static import static
 
 from pinotadmin import log_lines
+from pinotadmin.configuration.address_texts import as_host_names, as_origins
 from pinotadmin.configuration.given import given
-from pinotadmin.configuration.setting_texts import as_bool, between, with_checked_certificate
+from pinotadmin.configuration.setting_texts import as_bool, with_checked_certificate
 from pinotadmin.settings.installation import BASE_DIR, DATABASE, HOST, LOG_FORMAT, LOG_LEVEL, PATH_PREFIX, REDIS_URL
 from pinotadmin.settings.limits import MAX_BODY_BYTES
 from segments.domain.jobs.workers import pools
@@ -20,12 +21,12 @@ _NAMES = given.value(
     "PINOTADMIN_ALLOWED_HOSTS",
     "127.0.0.1,localhost,[::1],testserver",
     "host names that requests may name besides PINOTADMIN_HOST and this machine's, with commas between",
-    between(","),
+    as_host_names,
 )
 #: Whatever is set, the cluster's other processes and probes on this machine come in.
 ALLOWED_HOSTS = list(dict.fromkeys([*_NAMES, f"[{HOST}]" if ":" in HOST else HOST, "127.0.0.1", "localhost", "[::1]"]))
 CSRF_TRUSTED_ORIGINS = given.value(
-    "PINOTADMIN_TRUSTED_ORIGINS", "", "other origins whose pages may send forms, with commas between", between(",")
+    "PINOTADMIN_TRUSTED_ORIGINS", "", "other origins whose pages may send forms, with commas between", as_origins
 )
 
 INSTALLED_APPS = [

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import secrets
+from importlib.util import find_spec
 from pathlib import Path
 
 from pinotadmin import version
+from pinotadmin.configuration.address_texts import (
+    as_host,
+    as_host_list,
+    as_node_name,
+    as_redis,
+    as_store,
+    as_zookeeper,
+)
 from pinotadmin.configuration.given import given
 from pinotadmin.configuration.setting_texts import (
     as_bool,
     as_bytes,
+    as_log_level,
     as_networks,
-    as_number,
     as_path_prefix,
     as_seconds,
     as_spark_master,
@@ -29,11 +38,13 @@ _DATA_FOLDER = BASE_DIR / ".pinotadmin" if (BASE_DIR / "manage.py").is_file() el
 
 # -- itself
 DATA_DIR = Path(given.text("PINOTADMIN_DATA_DIR", str(_DATA_FOLDER), "folder of all data")).absolute()
-CLUSTER_NAME = given.text("PINOTADMIN_CLUSTER", "pinotadmin", "name of the cluster, the root of its znodes")
-HOST = given.text("PINOTADMIN_HOST", "127.0.0.1", "name or address by which others reach the web process")
+CLUSTER_NAME = given.value(
+    "PINOTADMIN_CLUSTER", "pinotadmin", "name of the cluster, the root of its znodes", as_node_name
+)
+HOST = given.value("PINOTADMIN_HOST", "127.0.0.1", "name or address by which others reach the web process", as_host)
 PORT = given.value("PINOTADMIN_PORT", "9000", "port of the web process", number_from(0, 65_535))
-BIND_HOST = given.text(
-    "PINOTADMIN_BIND_HOST", HOST, "address that the web process listens at; 0.0.0.0: all of the machine"
+BIND_HOST = given.value(
+    "PINOTADMIN_BIND_HOST", HOST, "address that the web process listens at; 0.0.0.0: all of the machine", as_host
 )
 TRUSTED_PROXIES = given.value(
     "PINOTADMIN_TRUSTED_PROXIES",
@@ -52,7 +63,7 @@ SILENCE_S = given.value(
 ZOOKEEPER_HEAP_BYTES = given.value(
     "PINOTADMIN_ZOOKEEPER_HEAP", "2G", "most memory of the embedded ZooKeeper for all znodes", as_bytes
 )
-LOG_LEVEL = given.text("PINOTADMIN_LOG_LEVEL", "INFO", "from which level on processes write log lines")
+LOG_LEVEL = given.value("PINOTADMIN_LOG_LEVEL", "INFO", "from which level on processes write log lines", as_log_level)
 LOG_FORMAT = given.value("PINOTADMIN_LOG_FORMAT", "plain", "plain, or json: an object a line", one_of("plain", "json"))
 
 # -- secrets
@@ -69,7 +80,7 @@ SHARED_SECRETS = {"PINOTADMIN_CLUSTER_SECRET": CLUSTER_SECRET, "PINOTADMIN_SECRE
 given.text("PINOTADMIN_ADMIN_PASSWORD", "", "password of the first administrator, when it is made", secret=True)
 
 # -- ZooKeeper
-ZOOKEEPER_URL = given.text("ZOOKEEPER_URL", "127.0.0.1:2191", "host:port,host:port… of ZooKeeper")
+ZOOKEEPER_URL = given.value("ZOOKEEPER_URL", "127.0.0.1:2191", "host:port,host:port… of ZooKeeper", as_zookeeper)
 #: Our znodes are for this login alone; empty: for everybody.
 ZOOKEEPER_AUTH = given.text("ZOOKEEPER_AUTH", "", "digest:USER:PASSWORD, sasl:USER:PASSWORD or x509", secret=True)
 ZOOKEEPER_TLS = given.value("ZOOKEEPER_TLS", "false", "TLS to ZooKeeper", as_bool)
@@ -77,19 +88,31 @@ ZOOKEEPER_TLS_CA = given.text("ZOOKEEPER_TLS_CA", "", "PEM file of the authoriti
 ZOOKEEPER_TLS_CERT = given.text("ZOOKEEPER_TLS_CERT", "", "PEM file of our own certificate")
 ZOOKEEPER_TLS_KEY = given.text("ZOOKEEPER_TLS_KEY", "", "PEM file of its key")
 ZOOKEEPER_SESSION_S = given.value(
-    "ZOOKEEPER_SESSION_S", "6", "seconds until ZooKeeper takes a silent process for dead", as_number
-)
+    "ZOOKEEPER_SESSION_S", "6", "seconds until ZooKeeper takes a silent process for dead",
+    number_from(1, 3_600),
+)  # fmt: skip
 ENTRY_LEASE_S = given.value(
-    "PINOTADMIN_ENTRY_LEASE_S", "40", "seconds of silence after which a client with heartbeats is suspected", as_number
-)
+    "PINOTADMIN_ENTRY_LEASE_S", "40", "seconds of silence after which a client with heartbeats is suspected",
+    number_from(1, 86_400),
+)  # fmt: skip
 
 # -- other parts
-REDIS_URL = given.text("REDIS_URL", "redis://127.0.0.1:6390/0", "address of Redis, with its password", secret=True)
-KAFKA_BOOTSTRAP = given.text("KAFKA_BOOTSTRAP", "", "Kafka of tables whose stream config names no broker")
+REDIS_URL = given.value(
+    "REDIS_URL", "redis://127.0.0.1:6390/0", "address of Redis, with its password", as_redis, secret=True
+)
+KAFKA_BOOTSTRAP = given.value(
+    "KAFKA_BOOTSTRAP", "", "Kafka of tables whose stream config names no broker", as_host_list
+)
 DATABASE = given.value(
     "DATABASE_URL", f"sqlite:///{DATA_DIR}/db.sqlite3", "sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME",
     database, secret=True,
 )  # fmt: skip
+if DATABASE["ENGINE"] == "pinotadmin.postgresql" and find_spec("psycopg") is None:
+    given.refuse(
+        "DATABASE_URL",
+        "DATABASE_URL names a PostgreSQL, whose driver is not installed: make install EXTRAS=postgres, or"
+        " pip install 'pinotadmin[postgres]'.",
+    )
 SPARK_MASTER = given.value(
     "SPARK_MASTER", "local[*]", "where segments are built: local[*], spark://…, yarn, k8s://…", as_spark_master
 )
@@ -100,17 +123,18 @@ given.value("PINOTADMIN_SPARK_UI", "false", "opens Spark's UI, which asks for no
 
 # -- where segments are kept
 #: ``none``: there is no deep store, segments of realtime tables live on servers only.
-DEEP_STORE_URL = given.text(
-    "DEEP_STORE_URL", f"file://{DATA_DIR}/deepstore", "where segments are kept; none: on servers"
+DEEP_STORE_URL = given.value(
+    "DEEP_STORE_URL", f"file://{DATA_DIR}/deepstore", "where segments are kept; none: on servers", as_store
 )
 DEEP_STORE_ENDPOINT = given.text("DEEP_STORE_ENDPOINT", "", "https://host:port of an S3 or GCS of one's own")
 DEEP_STORE_REGION = given.text("DEEP_STORE_REGION", "", "region of the store; empty: what the machine has")
 DEEP_STORE_ACCESS_KEY = given.text("DEEP_STORE_ACCESS_KEY", "", "the store's login; empty: what the machine has")
 DEEP_STORE_SECRET_KEY = given.text("DEEP_STORE_SECRET_KEY", "", "the secret of that login", secret=True)
 #: Pinot's segment.store.root.dir. ``none``: servers do not reach it and upload through the web process.
-SEGMENT_STORE_URL = given.text(
-    "PINOTADMIN_SEGMENT_STORE_URL", DEEP_STORE_URL, "where servers reach the deep store, when by another address"
-)
+SEGMENT_STORE_URL = given.value(
+    "PINOTADMIN_SEGMENT_STORE_URL", DEEP_STORE_URL, "where servers reach the deep store, when by another address",
+    as_store,
+)  # fmt: skip
 #: Pinot's enableSegmentUploadToController.
 UPLOAD_TO_CONTROLLER = given.value(
     "PINOTADMIN_UPLOAD_TO_CONTROLLER", "false", "servers upload what they commit through the web process", as_bool
@@ -124,8 +148,9 @@ READ_AHEAD_BYTES = given.value(
 )
 #: Ten times that for lists, moves and writes.
 DEEP_STORE_TIMEOUT_S = given.value(
-    "PINOTADMIN_DEEP_STORE_TIMEOUT_S", "30", "seconds that one small call to the deep store may take", as_number
-)
+    "PINOTADMIN_DEEP_STORE_TIMEOUT_S", "30", "seconds that one small call to the deep store may take",
+    number_from(1, 86_400),
+)  # fmt: skip
 
 # -- schedules of tasks
 SCHEDULE_TIME_ZONE = given.value(

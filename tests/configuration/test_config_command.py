@@ -33,7 +33,8 @@ def test_everything_that_is_wrong_is_listed_at_once_and_no_secret_is_shown(tmp_p
         "PINOTADMIN_DEBUG must be true or false",
         "PINOTADMIN_HOTS is not a setting. Did you mean PINOTADMIN_HOST?",
         f"others can read {file}, which holds PINOTADMIN_CLUSTER_SECRET. Run chmod 600 {file}.",
-        "4 wrong, 0 to consider.",
+        "The secret PINOTADMIN_CLUSTER_SECRET has 23 characters; it takes 32 at least.",
+        "5 wrong, 0 to consider.",
     ):
         assert said in done.stdout
     assert "hidden" not in done.stdout
@@ -72,6 +73,40 @@ def test_a_part_that_does_not_answer_is_named_with_the_reason() -> None:
     )  # fmt: skip
     assert re.findall("error: (.*?) cannot be used", done.stdout) == ["ZOOKEEPER_URL", "REDIS_URL"]
     assert "127.0.0.1:1" in done.stdout
+
+
+def test_what_would_stop_a_part_later_is_named_before_it_starts(tmp_path: Path) -> None:
+    done = pinotadmin(
+        "config", "check",
+        PINOTADMIN_PATH_PREFIX="/tables", PINOTADMIN_INPUT_LOGINS=str(tmp_path / "none.json"),
+        PINOTADMIN_SECRET_KEY="ab" * 32, ZOOKEEPER_URL="zk:70000", REDIS_URL="http://:s3same@h/0",
+        ZOOKEEPER_AUTH="me:s3same",
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    for said in (
+        "PINOTADMIN_PATH_PREFIX must not begin with /tables",
+        f"PINOTADMIN_INPUT_LOGINS: {tmp_path}/none.json is not there, or cannot be read.",
+        "ZOOKEEPER_AUTH: A login for ZooKeeper has a form that is not known. Use digest:USER:PASSWORD",
+        "The secret PINOTADMIN_SECRET_KEY is a few characters repeated.",
+        "ZOOKEEPER_URL must be host:port[,host:port…][/chroot], not 'zk:70000'.",
+        "REDIS_URL must be an address such as redis://",
+        "6 wrong, 0 to consider.",
+    ):
+        assert said in done.stdout, done.stdout
+    assert "s3same" not in done.stdout
+
+
+def test_a_database_whose_driver_is_not_installed_is_named_with_the_extra_that_brings_it(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import importlib.util as u\nfind = u.find_spec\n"
+        "u.find_spec = lambda name, *more: None if name == 'psycopg' else find(name, *more)\n"
+    )
+    given = {"DATABASE_URL": "postgresql://me:s3same@127.0.0.1:1/x", "PYTHONPATH": str(tmp_path)}
+    for arguments, said in ((("config", "check"), "1 wrong, 0 to consider."), (("up",), "error: DATABASE_URL names")):
+        done = pinotadmin(*arguments, **given)
+        text = done.stdout + done.stderr
+        assert (done.returncode, said in text, "make install EXTRAS=postgres" in text) == (1, True, True), text
+        assert ("s3same" in text, "Traceback" in text) == (False, False)
 
 
 def test_the_version_is_the_programs_own() -> None:

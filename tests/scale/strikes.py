@@ -18,6 +18,8 @@ _PROCESSES: Final = {
 _WITHOUT_PEOPLE: Final = ("server", "worker", "mirror", "beat", "repairs", "passes", "validation")
 #: What a process dies next to, half of the time.
 _AWAY: Final = ("database", "ZooKeeper's leader", "S3 frozen")
+#: What is not struck here: without a majority of ZooKeepers nothing is changed, and the stream is in that Redis.
+_SPARED: Final = ("two ZooKeepers", "Redis")
 
 
 class Strikes:
@@ -52,7 +54,7 @@ class Strikes:
         """Everything has its turn in each round, in an order by chance."""
         if not self._round:
             names = [name for name, count in _PROCESSES.items() for _ in range(count)]
-            names += self.world.others(1)
+            names += [name for name in self.world.others(1) if name not in _SPARED]
             self._round = [name for name in names if not (IS_SHORT and name in SPARK_STARTS_AGAIN)]
             self.random.shuffle(self._round)
         return self._round.pop()

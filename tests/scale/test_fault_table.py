@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
 ROWS = (
     "web", "worker", "mirror", "beat", "server", "database", "ZooKeeper's leader", "S3 frozen", "Spark executor",
-    "Spark master", "nginx reload", "the other host",
+    "Spark master", "nginx reload", "the other host", "two ZooKeepers", "Redis",
 )  # fmt: skip
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +16,6 @@ from typing import Any, Final
 
 import pytest
 
-from segments.processes.machine.valkey import redis_command
 from tests.integration.browser.pushing import push
 from tests.integration.proxy.nginx import MISSING as NO_NGINX
 from tests.integration.proxy.nginx import PROXY, Nginx, certificate, program, running_nginx
@@ -29,6 +27,7 @@ from tests.real_parts import free_port
 from tests.s3_server import S3Server, start_s3
 from tests.scale.ensemble import Ensemble, running_ensemble
 from tests.scale.hosts import PREFIX, Fronted, OtherHost
+from tests.scale.redis_server import RedisServer
 from tests.spark_cluster import SparkCluster
 from tests.waiting import poll
 
@@ -59,6 +58,7 @@ class World:
     other_host: OtherHost
     database: PostgreSQL
     zookeepers: Ensemble
+    redis: RedisServer
     s3: S3Server
     spark: SparkCluster
     nginx: Nginx
@@ -93,6 +93,18 @@ class World:
         leader.kill()
         self.zookeepers.leader()
         leader.start()
+
+    def without_quorum(self, seconds: float) -> None:
+        """Two of the three ZooKeepers are killed, and started again after a while."""
+        away = self.zookeepers.without_quorum()
+        stays_so(seconds)
+        self.zookeepers.start_together(away)
+
+    def without_redis(self, seconds: float) -> None:
+        """Killed, with all that waited in it, and there again after a while."""
+        self.redis.kill()
+        stays_so(seconds)
+        self.redis.start()
 
     def frozen_store(self, seconds: float) -> None:
         """It takes connections and answers nothing."""
@@ -132,6 +144,7 @@ class World:
             "S3 frozen": lambda: self.frozen_store(seconds), "Spark executor": lambda: self.without_executor(seconds),
             "Spark master": lambda: self.without_spark_master(seconds), "nginx reload": self.nginx.reload,
             "the other host": lambda: self.without_other_host(seconds),
+            "two ZooKeepers": lambda: self.without_quorum(seconds), "Redis": lambda: self.without_redis(seconds),
         }  # fmt: skip
 
 
@@ -158,9 +171,12 @@ def running_world(folder: Path) -> Iterator[World]:
         opened.callback(spark.stop)
         spark.start()
         zookeepers = opened.enter_context(running_ensemble(folder))
+        redis = RedisServer(folder / "redis", free_port())
+        opened.callback(redis.kill)
+        redis.start()
         settings = {
             **SECRETS, **_PROXIED, **s3.settings, "DEEP_STORE_URL": "s3://lake/segments", "DATABASE_URL": database.url,
-            "ZOOKEEPER_URL": zookeepers.hosts, "REDIS_URL": opened.enter_context(_running_redis(folder)),
+            "ZOOKEEPER_URL": zookeepers.hosts, "REDIS_URL": redis.url,
             "PINOTADMIN_LOG_FORMAT": "json", "PINOTADMIN_INPUT_ROOTS": str(folder / "data" / "input"),
         }  # fmt: skip
         pushing = {**settings, **_DRIVER, "SPARK_MASTER": spark.master}
@@ -176,7 +192,7 @@ def running_world(folder: Path) -> Iterator[World]:
         nginx = opened.enter_context(running_nginx(folder, installation.endpoints["controller"], other.web))
         installation.is_behind(nginx.site, authority)
         _fill(installation)
-        yield World(installation, other, database, zookeepers, s3, spark, nginx)
+        yield World(installation, other, database, zookeepers, redis, s3, spark, nginx)
 
 
 def _fill(installation: Fronted) -> None:
@@ -186,18 +202,6 @@ def _fill(installation: Fronted) -> None:
     client.upload("kept", "a")
     client.online("kept", "a")
     push(installation, client, "pushed", "warm", 5)
-
-
-@contextmanager
-def _running_redis(folder: Path) -> Iterator[str]:
-    """Its address. It outlives both hosts."""
-    port = free_port()
-    redis = subprocess.Popen(redis_command(folder / "redis", port, "secret"), stdout=subprocess.DEVNULL)
-    try:
-        yield f"redis://:secret@127.0.0.1:{port}/0"
-    finally:
-        redis.kill()
-        redis.wait()
 
 
 def _stop(installation: Fronted) -> None:

@@ -15,6 +15,7 @@ from django.db.models import Q
 
 from segments.domain.access.outgoing import Rules
 from segments.domain.alerts.rules import SIGNATURE, next_try_s, sign
+from segments.domain.formats.storable_text import without_nul
 from segments.errors import PinotAdminError
 from segments.gateways.outgoing.gated_http import gated_post
 from segments.gateways.timer import TIMER, Timer
@@ -70,7 +71,7 @@ def send(message: AlertDelivery, outgoing: Outgoing, clock: Callable[[], datetim
             "" if message.status is None or 200 <= message.status < 300 else f"The receiver answered {message.status}."
         )
     except (PinotAdminError, OSError, ValueError) as error:
-        message.error = mask_text(str(error))[:500]
+        message.error = mask_text(without_nul(str(error)))[:500]
     now = clock()
     if not message.error:
         message.state, message.done_at = AlertDelivery.State.SENT, now

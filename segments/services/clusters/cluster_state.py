@@ -6,6 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from segments.domain.formats.storable_text import without_nul
 from segments.models import Cluster
 
 _LONGEST = 2000
@@ -19,7 +20,7 @@ def note_state(cluster: str, state: str, error: str = "", **learnt: str) -> None
     if row is None:
         return
     now = timezone.now()
-    changes: dict[str, Any] = {"state": state, "last_error": error[:_LONGEST], "checked_at": now}
+    changes: dict[str, Any] = {"state": state, "last_error": without_nul(error)[:_LONGEST], "checked_at": now}
     if row.state != state or row.state_since is None:
         changes["state_since"] = now
     Cluster.objects.filter(name=cluster).update(**changes, **{k: v for k, v in learnt.items() if v})
@@ -32,6 +33,6 @@ def note_mirror(cluster: str, error: str = "", *, calls_per_minute: int | None =
     rows = Cluster.objects.filter(name=cluster)
     if error:
         rows.filter(mirror_error_since=None).update(mirror_error_since=now)
-        rows.update(mirror_error=error[:_LONGEST], **changes)
+        rows.update(mirror_error=without_nul(error)[:_LONGEST], **changes)
     else:
         rows.update(mirrored_at=now, mirror_error="", mirror_error_since=None, **changes)

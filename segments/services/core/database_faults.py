@@ -20,7 +20,8 @@ def as_refusal(error: BaseException | None) -> PinotAdminError | None:
     """
     if isinstance(error, UNREACHABLE):
         return unavailable()
-    if isinstance(error, DataError):
+    # Of a number that is too long SQLite's driver says so itself, before it asks.
+    if isinstance(error, DataError) or (isinstance(error, OverflowError) and "SQLite" in str(error)):
         return InvalidInput(
             "The request holds a value that cannot be kept: a text with the character U+0000, a text or a number "
             "that is too long.",

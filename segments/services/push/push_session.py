@@ -14,6 +14,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import F, Q
 
 from segments import traces
+from segments.domain.formats.storable_text import without_nul
 from segments.errors import Conflict, NotFound, StateConflict
 from segments.models import Push
 from segments.secret_texts import mask_text
@@ -56,10 +57,10 @@ class Session:
     def update(self, **fields: Any) -> None:
         """Write fields, if the lease is still ours. Conflict when it is not: stop at once and touch nothing more.
 
-        Passwords of addresses in an error are masked.
+        Passwords of addresses in an error are masked, and values of files in it hold no U+0000.
         """
         if fields.get("error"):
-            fields["error"] = mask_text(fields["error"])
+            fields["error"] = mask_text(without_nul(fields["error"]))
         if not self._mine().update(**fields):
             self.is_lost = True
             raise Conflict(f"Push '{self.push.pk}' is in other hands now.")

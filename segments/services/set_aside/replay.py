@@ -23,6 +23,7 @@ from typing import Any, Final
 from django.db import transaction
 
 from segments.domain.formats.plural import counted
+from segments.domain.formats.storable_text import without_nul
 from segments.domain.realtime.commit.fields import STATUS
 from segments.errors import InvalidInput, PinotAdminError, StateConflict
 from segments.models import SetAsideMessage, SetAsideReplay
@@ -223,7 +224,7 @@ def _give_up(ctx: Context, table: TableName, replay: SetAsideReplay, error: Exce
         return True
     with transaction.atomic():
         replay.taken.update(replay=None)
-        replay.state, replay.error = SetAsideReplay.State.FAILED, str(error)[:2000]
+        replay.state, replay.error = SetAsideReplay.State.FAILED, without_nul(str(error))[:2000]
         replay.finished_at = ctx.now()
         replay.save()
         audit.record(

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from segments.domain.formats.storable_text import document_without_nul
 from segments.domain.push.push_report import PushReport, merged, report_from_json, too_many
 from segments.errors import InvalidInput
 from segments.models import PushReport as Row
@@ -46,7 +47,8 @@ class InputReports:
         self.session.check()
         report = self._merged(is_complete)
         Row.objects.update_or_create(
-            push=self.session.push, defaults={"body": report.to_json(), "error_rate": self.error_rate}
+            push=self.session.push,
+            defaults={"body": document_without_nul(report.to_json()), "error_rate": self.error_rate},
         )
 
     def check(self) -> None:
