@@ -79,6 +79,6 @@ def _schema_change(before: ColumnProfile | None, after: ColumnProfile | None) ->
 def _side(title: str, profile: ColumnProfile | None, spec: FieldSpec | None, most: int) -> ColumnSide:
     if profile is None:
         return ColumnSide(title, "-", "-", 0, None)
-    ends = [shown_value(v, spec) if v is not None else "-" for v in (profile.min_value, profile.max_value)]
+    low, high = (shown_value(v, spec) if v is not None else "-" for v in (profile.min_value, profile.max_value))
     bar = Bar("", profile.cardinality_high, width_of(profile.cardinality_high, most))
-    return ColumnSide(title, *ends, profile.cardinality_low, bar)
+    return ColumnSide(title, low, high, profile.cardinality_low, bar)
