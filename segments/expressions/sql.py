@@ -10,6 +10,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenizerCore, TokenType
 
 from segments.expressions.query_errors import SQL_PARSING, QueryRejected
+from segments.expressions.syntax_errors import syntax_error_text
 
 MAX_SQL_LENGTH: Final = 1_000_000
 #: Words, marks and constants. A text with as many is parsed in about half a second, during which nothing else of the
@@ -94,7 +95,7 @@ def tokenize(sql: str) -> list[Token]:
     except SqlglotError as error:
         if isinstance(error.__cause__, QueryRejected):
             raise error.__cause__ from None
-        raise QueryRejected(f"The SQL cannot be read: {str(error)[:200]}", error_code=SQL_PARSING) from error
+        raise QueryRejected(f"The SQL cannot be read: {syntax_error_text(error)}.", error_code=SQL_PARSING) from error
     _check_depth(found)
     return found
 

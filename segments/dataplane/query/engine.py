@@ -7,6 +7,7 @@ takes none from the others.
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Mapping
 from typing import Any, Final
@@ -33,6 +34,7 @@ _BATCH_ROWS: Final = 100_000
 _ROOT_LOCK: Final = threading.Lock()
 _ROOTS: Final[dict[tuple[int, str], Any]] = {}
 _LOCAL: Final = threading.local()
+_OWN_NAMES: Final = re.compile(r" when casting from source column \w+")
 _MAIN: Final = "main"
 _STAGES: Final = "stages"
 #: Of the memory that queries may have, the share of those of several stages.
@@ -121,4 +123,5 @@ def _cursor(database: str) -> Any:
 
 
 def _short(error: Exception) -> str:
-    return str(error).split("\n")[0][:300]
+    """Without names that only the engine's own text has."""
+    return _OWN_NAMES.sub("", str(error).split("\n")[0])[:300]

@@ -10,6 +10,7 @@ from sqlglot.errors import SqlglotError
 from segments.dataplane.query.sql.tokens import read_tokens
 from segments.expressions.query_errors import SQL_PARSING, QueryRejected
 from segments.expressions.sql import PinotSql
+from segments.expressions.syntax_errors import syntax_error_text
 
 #: Characters and words of a text that is formatted: two readings and one writing take less than half a second.
 MAX_CHARACTERS: Final = 50_000
@@ -31,9 +32,11 @@ def formatted_sql(sql: str) -> str:
         text = tree.sql(dialect=PinotSql, pretty=True, normalize_functions=False)
         if _tree(text) != tree:
             raise QueryRejected("The text cannot be formatted without a change of its meaning.")
-    except (SqlglotError, RecursionError) as error:
-        reason = str(error).split("\n")[0][:200]
-        raise QueryRejected(f"The SQL cannot be parsed: {reason}", error_code=SQL_PARSING) from error
+    except SqlglotError as error:
+        text = syntax_error_text(error)
+        raise QueryRejected(f"The SQL cannot be parsed: {text}.", error_code=SQL_PARSING) from error
+    except RecursionError as error:
+        raise QueryRejected("The query is nested too deeply.", error_code=SQL_PARSING) from error
     head, tail = sql[:begin].strip(), sql[end:].strip()
     return "\n".join(part for part in (head, text, tail) if part)
 

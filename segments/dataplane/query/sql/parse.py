@@ -16,10 +16,11 @@ from segments.dataplane.query.sql.text_growth import check_growth
 from segments.dataplane.query.sql.tokens import QueryText, read_tokens
 from segments.expressions.query_errors import SQL_PARSING, QueryRejected
 from segments.expressions.sql import PinotSql
+from segments.expressions.syntax_errors import syntax_error_text
 
 #: Longer texts are kept only while one query is answered, which asks for its statement several times.
 _CACHED_LENGTH: Final = 4_096
-_REMEDY: Final = "Ask for one table with SELECT ... FROM ... WHERE ... GROUP BY ... HAVING ... ORDER BY ... LIMIT."
+_REMEDY: Final = "Write SELECT ... FROM ... WHERE ... GROUP BY ... HAVING ... ORDER BY ... LIMIT."
 #: Parts of a SELECT that are known and not supported, under the name a person calls them.
 _UNSUPPORTED: Final[dict[str, str]] = {
     "with_": "WITH (common table expressions)",
@@ -101,8 +102,8 @@ def _parse_one(query: QueryText) -> exp.Select:
     try:
         found = [s for s in PinotSql().parser().parse(query.tokens, query.text) if s is not None]
     except SqlglotError as error:
-        text = str(error).split("\n")[0][:300]
-        raise QueryRejected(f"The SQL cannot be parsed: {text}", error_code=SQL_PARSING, remedy=_REMEDY) from error
+        text = syntax_error_text(error)
+        raise QueryRejected(f"The SQL cannot be parsed: {text}.", error_code=SQL_PARSING, remedy=_REMEDY) from error
     except RecursionError as error:
         raise QueryRejected("The query is nested too deeply.", error_code=SQL_PARSING) from error
     if len(found) != 1:
