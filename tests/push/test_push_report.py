@@ -93,9 +93,8 @@ def test_values_and_names_with_u0000_in_a_file_are_reported_and_kept_as_any_othe
     push = world.run(world.create())
     assert push.state == "FAILED"
     assert "1 of 1 row" in push.error
-    assert "\0" not in push.error + json.dumps(find_report(push).body) and "u0000" not in json.dumps(
-        find_report(push).body
-    )
+    assert "\0" not in push.error
+    assert "u0000" not in json.dumps(find_report(push).body)
     (bad,) = found(push).bad
     assert (bad.column, bad.value) in (("n", "'o\N{REPLACEMENT CHARACTER}ne'"), ("n", "'o\\x00ne'"))
 
