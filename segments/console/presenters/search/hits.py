@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -90,7 +90,7 @@ def search(request: HttpRequest, text: str) -> list[Group]:
     if not text:
         return [Group("Pages", list(_pages(request, "")))]
     user, cluster = request.user, cluster_of(request)
-    found: list[tuple[str, Callable[[], Iterator[Hit]]]] = [
+    found: list[tuple[str, Callable[[], Iterable[Hit]]]] = [
         ("Actions", lambda: _actions(request, text)),
         ("Pages", lambda: (*_pages(request, text), *_table_pages(request, text))),
         ("Tables", lambda: (_at(t.name, t.type, "table", t.name) for t in search_rows.tables(user, cluster, text))),
