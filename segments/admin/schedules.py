@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
+from celery.schedules import ParseException
 from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -177,6 +178,14 @@ class CrontabScheduleAdmin(BaseCrontabScheduleAdmin, _Unlisted):  # type: ignore
     """At certain times."""
 
     inlines = ()
+
+    @admin.display(description="Human readable")
+    def human_readable(self, row: CrontabSchedule) -> str:
+        """In words; nothing of what is wrong, which the form says below its field."""
+        try:
+            return str(row.human_readable)
+        except (ParseException, ValueError):
+            return ""
 
 
 def _words(row: PeriodicTask) -> str:
