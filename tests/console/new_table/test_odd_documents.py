@@ -137,6 +137,6 @@ def test_a_binary_file_is_refused_once_and_by_the_name_that_it_was_sent_with(ade
     assert "one of the two" not in text
 
 
-def test_dates_of_two_meanings_are_pointed_out(adele: Client) -> None:
+def test_dates_of_two_meanings_are_reported(adele: Client) -> None:
     assert "Every value fits dd/MM/yyyy, too" in sent(adele, b"id,day\n1,01/02/2024\n2,03/04/2024\n")
     assert "too: check which one" not in sent(adele, b"id,day\n1,01/02/2024\n2,03/14/2024\n")
