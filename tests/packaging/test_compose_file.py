@@ -59,7 +59,7 @@ def test_compose_itself_takes_the_files_and_puts_them_together(files: tuple[str,
         given = {source["source"] for source in services[name]["secrets"]}
         assert ("tls-ca" in given) == (len(files) == 2), name
         assert "pinotadmin" in given, f"{name}: the second file adds secrets, and takes none away"
-        assert "PINOTADMIN_CONFIG" in services[name]["environment"], name
+        assert "PINOTADMIN_CONFIG" in str(services[name]["environment"]), name
 
 
 def test_every_role_is_a_service_that_is_started_again_and_checked(ours: dict[str, dict[str, Any]]) -> None:
