@@ -34,7 +34,7 @@ def test_a_part_with_a_weak_secret_names_it_and_not_its_text(
 ) -> None:
     for one, text in GIVEN.items():
         monkeypatch.setenv(one, text)
-    monkeypatch.setattr(settings, "SHARED_SECRETS", {name: "hidden-7"})
+    settings.SHARED_SECRETS = {name: "hidden-7"}
     with pytest.raises(CommandError, match=f"The secret {name} has 8 characters") as refused:
         call_command("run", role)
     assert "hidden-7" not in str(refused.value)
