@@ -69,6 +69,10 @@ def test_a_moment_is_written_as_short_as_it_can_be() -> None:
             ["day", "carrier", "n"], ["STRING", "STRING", "LONG"],
             [["2013-01-01", "AA", 1], ["2013-01-01", "UA", 2]], ("line", 0, [2], 1), True,
         ),
+        (
+            ["day", "carrier", "n"], ["STRING", "STRING", "LONG"],
+            [["2013-01-01", f"C{i}", i] for i in range(12)], ("line", 0, [2], 1), True,
+        ),
         (["c", "a", "b"], ["STRING", "INT", "INT"], [["x", 1, 2], ["y", 2, "NaN"]], ("bar", 0, [1, 2], None), True),
         (["n", "carrier"], ["INT", "STRING"], [[1, "AA"], [2, "UA"]], ("bar", 1, [0], None), False),
         (["hour", "n"], ["INT", "LONG"], [[1, 7], [0, 9]], ("bar", 0, [1], None), False),
@@ -115,6 +119,14 @@ def test_a_number_that_is_a_moment_is_shown_with_its_date(viewer: Client, broker
     broker.answer = {"resultTable": {"dataSchema": schema, "rows": [[DAY, 3]]}, "exceptions": []}
     text = viewer.post("/console/query/", {"sql": "q"}, headers={"HX-Request": "true"}).content.decode()
     assert f'{DAY} <span class="ago">2013-01-01</span>' in text
+
+
+def test_of_numbers_alone_the_second_is_drawn_along_the_first(viewer: Client, broker: FakeBroker) -> None:
+    schema = {"columnNames": ["hour", "n"], "columnDataTypes": ["INT", "LONG"]}
+    broker.answer = {"resultTable": {"dataSchema": schema, "rows": [[1, 7], [0, 9]]}, "exceptions": []}
+    text = viewer.post("/console/query/", {"sql": "q"}, headers={"HX-Request": "true"}).content.decode()
+    values = text.split('id="chart-value"')[1].split("</select>")[0]
+    assert re.findall(r'<option value="(\d)"( selected)?>', values) == [("0", ""), ("1", " selected")]
 
 
 def test_numbers_of_one_column_are_not_drawn() -> None:

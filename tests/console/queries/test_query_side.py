@@ -139,3 +139,10 @@ def test_no_file_is_made_of_an_answer_that_is_not_whole(viewer: Client, broker: 
     assert answer.status_code == 400
     assert "not whole" in answer.content.decode()
     assert "2 servers not responded" in answer.content.decode()
+
+
+def test_a_file_writes_truth_as_the_page_does(viewer: Client, broker: FakeBroker) -> None:
+    schema = {"columnNames": ["ok", "n"], "columnDataTypes": ["BOOLEAN", "LONG"]}
+    broker.answer = {"resultTable": {"dataSchema": schema, "rows": [[True, 1 << 60], [False, None]]}}
+    answer = viewer.post("/console/query/export/", {"sql": "q", "format": "csv"})
+    assert answer.getvalue().decode().splitlines() == ["ok,n", f"true,{1 << 60}", "false,"]

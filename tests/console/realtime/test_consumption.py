@@ -232,6 +232,16 @@ def test_while_a_table_is_paused_its_page_counts_what_waits_in_the_stream(
     assert "peak 2,500" in text  # also after the pause
 
 
+def test_the_preview_of_a_resume_is_that_of_the_place_which_is_chosen(operator: Client, world: RealtimeWorld) -> None:
+    consumption.pause_table(world.ctx, TABLE, actor=ANN)
+    world.commit("10")
+    world.streams.topics["a"] = {0: [0, 1510], 1: [0, 10]}
+    assert "1,500 rows" in operator.get(f"{PAGE}resume/?from=lastConsumed&start=largest").content.decode()
+    text = operator.get(f"{PAGE}resume/").content.decode()
+    assert "1,500 rows" not in text
+    assert text.count('hx-target="#starts"') == 3
+
+
 @pytest.mark.parametrize(("counted", "words"), [(1500, "1,500 rows"), (None, "more than 10,000 rows")])
 def test_the_preview_of_a_resume_numbers_the_rows_that_it_skips(
     operator: Client, world: RealtimeWorld, monkeypatch: pytest.MonkeyPatch, counted: int | None, words: str

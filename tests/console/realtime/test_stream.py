@@ -133,6 +133,31 @@ def test_messages_that_left_the_stream_unread_are_counted_and_reported(operator:
     assert "100 had left the stream unread" in shown(operator, f"/console/tables/{TABLE.typed}/consumption/resume/")
 
 
+def test_once_the_first_unread_message_has_left_the_stream_the_next_one_says_when_it_expires(
+    operator: Client, world: RealtimeWorld
+) -> None:
+    """A trimmed stream: what was stored later than the one that is gone goes later, too."""
+    paused(world, 1_010, keeps=Retention("trimmed", 3 * HOUR))
+    assert minute_later(world).unread_since is not None
+    world.streams.topics["a"] = {0: [110, 1_010]}
+    world.streams.stored_ms += HOUR
+    sample = minute_later(world)
+    assert sample.expires_at == datetime.fromtimestamp((world.streams.stored_ms + 3 * HOUR) / 1000, UTC)
+    assert "expires in 1 h" in shown(operator)
+
+
+def test_a_value_that_the_newest_sample_lacks_is_not_called_the_present_one(
+    operator: Client, world: RealtimeWorld
+) -> None:
+    table = Table.objects.get()
+    for minutes, behind in ((3, 90_000), (1, None)):
+        at = timezone.now() - timedelta(minutes=minutes)
+        LagSample.objects.create(table=table, partition=0, at=at, messages=7, behind_ms=behind)
+    text = shown(operator)
+    assert "Seconds behind not known now, at most 90.0" in text
+    assert "Messages behind 7 now, at most 7" in text
+
+
 def test_a_resume_says_how_many_messages_it_reads_and_how_long_that_takes(
     operator: Client, world: RealtimeWorld
 ) -> None:

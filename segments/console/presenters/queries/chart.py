@@ -63,7 +63,7 @@ def _choice(columns: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
         return {"kind": "bar", "x": 0, "values": numbers[1 : 1 + _SERIES], "split": None}
     x = times[0] if times else texts[0]
     rest = [i for i in texts if i != x]
-    split = rest[0] if rest and _distinct(columns[rest[0]]) <= _SERIES and _repeats(columns[x]) else None
+    split = rest[0] if rest and _repeats(columns[x]) else None
     values = numbers[:1] if split is not None else numbers[:_SERIES]
     return {"kind": "line" if times else "bar", "x": x, "values": values, "split": split}
 

@@ -76,7 +76,9 @@ def _chart(
     }
     known = [value for p in together if (value := _value(p, field)) is not None]
     digits = 1 if field == "behind_ms" else 0
-    words = f"{known[-1]:,.{digits}f} now, at most {max(known):,.{digits}f}" if known else ""
+    newest = _value(together[-1], field) if together else None
+    now = "not known" if newest is None else f"{newest:,.{digits}f}"
+    words = f"{now} now, at most {max(known):,.{digits}f}" if known else ""
     return Chart(name, title, json.dumps(data, separators=(",", ":")), words)
 
 

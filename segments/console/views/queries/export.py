@@ -72,7 +72,9 @@ def _until_stopped(rows: Iterable[list[Any]], stop: Stop) -> Iterator[list[Any]]
 
 
 def _csv(request: HttpRequest, columns: Sequence[Column], rows: Iterable[list[Any]]) -> StreamingHttpResponse:
-    texts = ([None if v is None else as_text(v) if isinstance(v, (list, dict)) else v for v in row] for row in rows)
+    texts = (
+        [None if v is None else as_text(v) if isinstance(v, (list, dict, bool)) else v for v in row] for row in rows
+    )
     return csv_response("result.csv", [c.name for c in columns], texts, in_pieces=isinstance(request, ASGIRequest))
 
 

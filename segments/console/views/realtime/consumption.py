@@ -55,6 +55,10 @@ STARTS: Final = [
     ("smallest", "at the oldest message (rows come twice)"),
     ("largest", "at the newest message (rows are skipped)"),
 ]
+#: What the chosen one would do is shown before it is done.
+_SHOW_CHOSEN: Final = {
+    "hx-get": "", "hx-trigger": "change", "hx-select": "#starts", "hx-target": "#starts", "hx-swap": "outerHTML",
+}  # fmt: skip
 
 
 @page
@@ -147,12 +151,12 @@ PAUSE_IT: Final = Operation(
 
 def _to_resume(target: Target, plain: Operation) -> Operation:
     """Where each partition would go on."""
-    given = target.request.GET.get("from")
+    given = target.request.GET.get("start") or target.request.GET.get("from")
     word = cast(Word, given if given in dict(STARTS) else "lastConsumed")
     before = streams_before(target.ctx, target.name)
     # Where the stream is another one nothing is chosen beforehand: the old offset means nothing there.
     initial = None if before and given is None else word
-    choice = forms.ChoiceField(label="Go on", choices=STARTS, initial=initial, widget=forms.RadioSelect)
+    choice = forms.ChoiceField(label="Go on", choices=STARTS, initial=initial, widget=forms.RadioSelect(_SHOW_CHOSEN))
     starts = _starts(target.ctx, target.name, word)
     return replace(
         _chosen(target, plain),

@@ -54,15 +54,21 @@ def examine(
     reads = _MOST_FIRST
     with stream_facts(ctx, check_realtime(read_table_config(ctx, table))) as facts:
         for place in places:
-            is_read = place.since_ms is None and reads > 0
-            reads -= is_read
             try:
+                is_read = reads > 0 and not _is_known(facts, place)
+                reads -= is_read
                 found[place.partition] = _examined(
                     facts, place, known.get(place.partition), ctx.clock(), reads_first=is_read
                 )
             except (Unavailable, InvalidInput):
                 continue
     return found
+
+
+def _is_known(facts: StreamFacts, place: Place) -> bool:
+    """When its first unread message was stored: not that of another one, once that one has left the stream."""
+    is_there = facts.earliest(place.partition) <= facts.parse(place.partition, place.offset)
+    return place.since_ms is not None and is_there
 
 
 def _examined(facts: StreamFacts, place: Place, known: Counted | None, now_ms: int, *, reads_first: bool) -> Examined:
