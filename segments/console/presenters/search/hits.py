@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 from django.http import HttpRequest
@@ -92,7 +93,7 @@ def search(request: HttpRequest, text: str) -> list[Group]:
     user, cluster = request.user, cluster_of(request)
     found: list[tuple[str, Callable[[], Iterable[Hit]]]] = [
         ("Actions", lambda: _actions(request, text)),
-        ("Pages", lambda: (*_pages(request, text), *_table_pages(request, text))),
+        ("Pages", lambda: chain(_pages(request, text), _table_pages(request, text))),
         ("Tables", lambda: (_at(t.name, t.type, "table", t.name) for t in search_rows.tables(user, cluster, text))),
         ("Pushes", lambda: (
             _at(f"Push to {p.table_name}", f"{p.state}, {p.created_at:%Y-%m-%d %H:%M} UTC", "push", p.pk)
