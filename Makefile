@@ -10,7 +10,7 @@ ARGS ?=
 EXTRAS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock advisories quickstart up test test-parts test-short test-installations test-postgresql test-postgresql-short test-failed test-real test-airflow test-deployment test-scale test-scale-short lint conformance conformance-real chaos chaos-scale campaign walks fuzz bench clean
+.PHONY: help known-extras install lock advisories quickstart up test test-parts test-short test-installations test-postgresql test-postgresql-short test-failed test-real test-airflow test-deployment test-scale test-scale-short lint conformance conformance-real chaos chaos-scale campaign walks fuzz bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-21s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,8 +58,10 @@ COMMA := ,
 WANTED = $(subst $(COMMA), ,$(EXTRAS))
 NO_EXTRA = $(filter-out postgres traces $(STORES),$(WANTED))
 
-install: $(VENV)/.run-time $(addprefix $(VENV)/.,$(filter postgres traces,$(WANTED))) ## Install into .venv, nothing outside of it changes (EXTRAS=postgres,s3)
+known-extras:
 	@for name in $(NO_EXTRA); do echo "There is no extra $$name. There are: postgres traces $(STORES)" >&2; exit 1; done
+
+install: known-extras $(VENV)/.run-time $(addprefix $(VENV)/.,$(filter postgres traces,$(WANTED))) ## Install into .venv, nothing outside of it changes (EXTRAS=postgres,s3)
 	@echo "Installed in $(VENV)"
 
 LOCK := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command "make lock"
