@@ -10,6 +10,9 @@ from pinotadmin.configuration.setting_texts import WrongText, between
 
 _HOST: Final = r"(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.%]{2,60}\])"
 _HOST_AND_PORT: Final = re.compile(rf"{_HOST}(?::([0-9]{{1,5}}))?")
+_HOST_ALONE: Final = re.compile(rf"{_HOST}|[0-9A-Fa-f:.]{{2,45}}")
+_HOST_OR_DOMAIN: Final = re.compile(rf"\.?{_HOST}")
+_ORIGIN: Final = re.compile(rf"https?://(?:\*\.)?{_HOST_AND_PORT.pattern}")
 _CHROOT: Final = re.compile(r"(?:/[^/\s]{1,200}){1,20}/?|/")
 _MOST_PORT: Final = 65_535
 #: What pyarrow has a file system for; ``none`` besides.
@@ -18,7 +21,7 @@ _STORES: Final = ("file", "s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs")
 
 def as_host(text: str) -> str:
     """A name or an address of a host, without a port: ``10.0.0.1``, ``::1`` or ``web.example``."""
-    if not re.fullmatch(rf"{_HOST}|[0-9A-Fa-f:.]{{2,45}}", text):
+    if not _HOST_ALONE.fullmatch(text):
         raise WrongText(f"a name or an address such as 10.0.0.1, without a port, not {text[:60]!r}")
     return text
 
@@ -70,7 +73,7 @@ def as_host_names(text: str) -> list[str]:
     """
     names = between(",")(text)
     for name in names:
-        if name != "*" and not re.fullmatch(rf"\.?{_HOST}", name):
+        if name != "*" and not _HOST_OR_DOMAIN.fullmatch(name):
             raise WrongText(f"names of hosts without scheme and port, with commas between, not {name[:60]!r}")
     return names
 
@@ -79,7 +82,7 @@ def as_origins(text: str) -> list[str]:
     """``https://host[:port]`` with commas between."""
     origins = between(",")(text)
     for origin in origins:
-        if not re.fullmatch(rf"https?://(?:\*\.)?{_HOST_AND_PORT.pattern}", origin):
+        if not _ORIGIN.fullmatch(origin):
             raise WrongText(f"addresses such as https://tools.example, with commas between, not {origin[:60]!r}")
     return origins
 

@@ -106,7 +106,7 @@ def test_a_table_that_cannot_do_without_the_server_is_named_and_nothing_is_begun
 def test_who_holds_no_segments_or_is_not_known_is_not_drained(kind: tuple[Context, Tagged]) -> None:
     ctx, inside = kind
     join(inside.memory, "Broker_h_8099", "h", 8099, ["DefaultTenant_BROKER"])
-    with pytest.raises(InvalidInput, match="is no server"):
+    with pytest.raises(InvalidInput, match="is not a server"):
         drain.start(ctx, "Broker_h_8099", actor=ANN)
     with pytest.raises(NotFound):
         drain.start(ctx, "Server_nobody_1", actor=ANN)

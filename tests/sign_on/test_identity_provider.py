@@ -144,7 +144,7 @@ def test_groups_are_texts_or_a_list_of_them(value: Any, groups: set[str]) -> Non
 
 @pytest.mark.parametrize("text", ["a", "=b", "a=", "a=b; c"])
 def test_a_mapping_of_groups_that_does_not_read_is_refused(text: str) -> None:
-    with pytest.raises(PinotAdminError, match="names no two groups"):
+    with pytest.raises(PinotAdminError, match="does not name two groups"):
         parse_group_names(text)
 
 

@@ -147,7 +147,7 @@ def test_an_answer_that_belongs_to_another_browser_or_another_attempt_signs_nobo
     victim = provider.agree(leaving_to(client.post("/login/sso/")), "id-9")
     foreign = Client().get(victim)
     assert foreign.status_code == 401
-    assert "did not begin in this browser" in foreign.content.decode()
+    assert "was started in another browser" in foreign.content.decode()
     client.post("/login/sso/")
     assert "belongs to another sign-in" in client.get(victim).content.decode()
     assert not User.objects.exists()
