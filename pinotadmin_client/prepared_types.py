@@ -1,4 +1,7 @@
-"""Types that msgspec reads answers into, made ready in one thread at a time."""
+"""Types that msgspec reads answers into, made ready in one thread at a time.
+
+The installation has the same for itself: this package comes without it, and it without this package.
+"""
 
 from __future__ import annotations
 

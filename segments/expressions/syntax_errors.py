@@ -7,10 +7,18 @@ from typing import Final
 
 from sqlglot.errors import ParseError, SqlglotError
 
+from segments.expressions.query_errors import SQL_PARSING, QueryRejected
+
 _OPEN: Final = re.compile(r"Missing (\S+) from ")
 _MISSING: Final = re.compile(r"Required keyword: '\w+' missing for ")
 _EXPECTED: Final = re.compile(r"Expect(?:ing|ed) ([A-Za-z() ]+?)(?: but got .*)?\Z", re.DOTALL)
 _LONGEST: Final = 80
+
+
+def unparsable(error: SqlglotError, *, remedy: str = "") -> QueryRejected:
+    """The refusal of a query that the parser does not take."""
+    text = f"The SQL cannot be parsed: {syntax_error_text(error)}."
+    return QueryRejected(text, error_code=SQL_PARSING, remedy=remedy)
 
 
 def syntax_error_text(error: SqlglotError) -> str:

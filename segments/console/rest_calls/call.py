@@ -23,9 +23,8 @@ _NAME: Final = re.compile(r"{(\w+)}")
 @dataclass(frozen=True)
 class Pressed:
     """What a call is written for. ``names``: what the address names, ``table``, its ``kind`` (OFFLINE or REALTIME) and
-    ``person``; ``chosen``: what the
-    page carries under a name; ``root``: the installation's address, with a slash at its end; ``cluster``: empty for its
-    own.
+    ``person``; ``chosen``: what the page carries under a name; ``root``: the installation's address, with a slash at
+    its end; ``cluster``: empty for its own.
     """
 
     names: Mapping[str, str]

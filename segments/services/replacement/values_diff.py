@@ -120,8 +120,7 @@ def compare_column(ctx: Context, table: TableName, before: str, after: str, colu
     spec = read_schema(ctx, table.raw).by_name.get(column)
     if spec is None:
         raise InvalidInput(f"Table '{table}' has no column '{column[:200]}'.", remedy="See its schema.", field="column")
-    sides = [_side(ctx, table, name, lambda ask: _column(ask, table, spec)) for name in (before, after)]
-    (old, why_old), (new, why_new) = sides
+    (old, why_old), (new, why_new) = _sides(ctx, table, (before, after), lambda ask: _column(ask, table, spec))
     return ColumnValues(column, old, new, why_old, why_new)
 
 
@@ -131,8 +130,7 @@ def compare_days(ctx: Context, table: TableName, before: str, after: str) -> Day
     spec = schema.by_name.get(config.time_column or "")
     if spec is None or not spec.format:
         return Days("", [], [])
-    sides = [_side(ctx, table, name, lambda ask: _days(ask, table, spec)) for name in (before, after)]
-    (old, why_old), (new, why_new) = sides
+    (old, why_old), (new, why_new) = _sides(ctx, table, (before, after), lambda ask: _days(ask, table, spec))
     listed = sorted({*(old or ()), *(new or ())})
     days = [DayRows(moment(day * _DAY_MS)[:10] or str(day), _rows(old, day), _rows(new, day)) for day in listed]
     return Days(spec.name, days, [why for why in (why_old, why_new) if why])
@@ -141,8 +139,7 @@ def compare_days(ctx: Context, table: TableName, before: str, after: str) -> Day
 def compare_nulls(ctx: Context, table: TableName, before: str, after: str) -> Nulls:
     """Of every column of the schema. NotFound as ``compare_column``."""
     names = list(read_schema(ctx, table.raw).by_name)
-    sides = [_side(ctx, table, name, lambda ask: _nulls(ask, table, names)) for name in (before, after)]
-    (old, why_old), (new, why_new) = sides
+    (old, why_old), (new, why_new) = _sides(ctx, table, (before, after), lambda ask: _nulls(ask, table, names))
     found = [NullRows(n, old and old[1][n], new and new[1][n]) for n in names]
     return Nulls(
         rows=(old and old[0], new and new[0]),
@@ -155,10 +152,19 @@ def _rows(side: dict[int, int] | None, day: int) -> int | None:
     return None if side is None else side.get(day, 0)
 
 
-def _side(ctx: Context, table: TableName, name: str, read: Callable[[Ask], T]) -> tuple[T | None, str]:
-    """What ``read`` finds in one snapshot, or why it cannot be read; an unknown snapshot is raised."""
+def _sides(
+    ctx: Context, table: TableName, names: tuple[str, str], read: Callable[[Ask], T]
+) -> tuple[tuple[T | None, str], tuple[T | None, str]]:
+    """What ``read`` finds in each of two snapshots, or why it cannot be read; an unknown snapshot is raised."""
     are_recorded = read_schema(ctx, table.raw).column_based_nulls or read_table_config(ctx, table).null_handling
     options = {"timeoutMs": _TIME_MS, "nullsAreRecorded": str(are_recorded).lower()}
+    first, second = (_side(ctx, table, name, options, read) for name in names)
+    return first, second
+
+
+def _side(
+    ctx: Context, table: TableName, name: str, options: dict[str, str], read: Callable[[Ask], T]
+) -> tuple[T | None, str]:
     try:
         with reading_as_of(ctx, table, name) as query:
 

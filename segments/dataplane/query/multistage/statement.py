@@ -16,7 +16,7 @@ from segments.dataplane.query.sql.parse import NeedsStages, parse_select
 from segments.dataplane.query.sql.tokens import read_tokens
 from segments.expressions.query_errors import SQL_PARSING, QueryRejected
 from segments.expressions.sql import PinotSql
-from segments.expressions.syntax_errors import syntax_error_text
+from segments.expressions.syntax_errors import unparsable
 from segments.names import split_table_name
 
 #: Mentions of tables in one query; each table is read once. And those of parts of WITH as well: DuckDB's planning of a
@@ -72,8 +72,7 @@ def _parse(sql: str) -> StagesStatement:
         parts = _parts(trees[0])
         return StagesStatement(trees[0], _tables(trees[0], parts), parts, query.options)
     except SqlglotError as error:
-        text = syntax_error_text(error)
-        raise QueryRejected(f"The SQL cannot be parsed: {text}.", error_code=SQL_PARSING) from error
+        raise unparsable(error) from error
     except RecursionError as error:
         raise QueryRejected("The query is nested too deeply.", error_code=SQL_PARSING) from error
 

@@ -10,7 +10,7 @@ from sqlglot.errors import SqlglotError
 from segments.dataplane.query.sql.tokens import read_tokens
 from segments.expressions.query_errors import SQL_PARSING, QueryRejected
 from segments.expressions.sql import PinotSql
-from segments.expressions.syntax_errors import syntax_error_text
+from segments.expressions.syntax_errors import unparsable
 
 #: Characters and words of a text that is formatted: two readings and one writing take less than half a second.
 MAX_CHARACTERS: Final = 50_000
@@ -33,8 +33,7 @@ def formatted_sql(sql: str) -> str:
         if _tree(text) != tree:
             raise QueryRejected("The text cannot be formatted without a change of its meaning.")
     except SqlglotError as error:
-        text = syntax_error_text(error)
-        raise QueryRejected(f"The SQL cannot be parsed: {text}.", error_code=SQL_PARSING) from error
+        raise unparsable(error) from error
     except RecursionError as error:
         raise QueryRejected("The query is nested too deeply.", error_code=SQL_PARSING) from error
     head, tail = sql[:begin].strip(), sql[end:].strip()

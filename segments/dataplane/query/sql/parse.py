@@ -16,7 +16,7 @@ from segments.dataplane.query.sql.text_growth import check_growth
 from segments.dataplane.query.sql.tokens import QueryText, read_tokens
 from segments.expressions.query_errors import SQL_PARSING, QueryRejected
 from segments.expressions.sql import PinotSql
-from segments.expressions.syntax_errors import syntax_error_text
+from segments.expressions.syntax_errors import unparsable
 
 #: Longer texts are kept only while one query is answered, which asks for its statement several times.
 _CACHED_LENGTH: Final = 4_096
@@ -102,8 +102,7 @@ def _parse_one(query: QueryText) -> exp.Select:
     try:
         found = [s for s in PinotSql().parser().parse(query.tokens, query.text) if s is not None]
     except SqlglotError as error:
-        text = syntax_error_text(error)
-        raise QueryRejected(f"The SQL cannot be parsed: {text}.", error_code=SQL_PARSING, remedy=_REMEDY) from error
+        raise unparsable(error, remedy=_REMEDY) from error
     except RecursionError as error:
         raise QueryRejected("The query is nested too deeply.", error_code=SQL_PARSING) from error
     if len(found) != 1:

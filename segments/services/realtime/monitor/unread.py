@@ -10,6 +10,7 @@ from typing import Final
 
 from segments.domain.realtime.backlog import Unread
 from segments.domain.realtime.realtime_table import check_realtime
+from segments.domain.realtime.streams.stream_offset import Offset
 from segments.errors import InvalidInput, Unavailable
 from segments.names import TableName
 from segments.services.core.context import Context
@@ -55,28 +56,26 @@ def examine(
     with stream_facts(ctx, check_realtime(read_table_config(ctx, table))) as facts:
         for place in places:
             try:
-                is_read = reads > 0 and not _is_known(facts, place)
+                wanted = facts.parse(place.partition, place.offset)
+                earliest = facts.earliest(place.partition)
+                # When its first unread message was stored says nothing of another one, once that one has left.
+                is_read = reads > 0 and (place.since_ms is None or earliest > wanted)
                 reads -= is_read
                 found[place.partition] = _examined(
-                    facts, place, known.get(place.partition), ctx.clock(), reads_first=is_read
+                    facts, place, (wanted, earliest), known.get(place.partition), ctx.clock(), reads_first=is_read
                 )
             except (Unavailable, InvalidInput):
                 continue
     return found
 
 
-def _is_known(facts: StreamFacts, place: Place) -> bool:
-    """When its first unread message was stored: not that of another one, once that one has left the stream."""
-    is_there = facts.earliest(place.partition) <= facts.parse(place.partition, place.offset)
-    return place.since_ms is not None and is_there
-
-
-def _examined(facts: StreamFacts, place: Place, known: Counted | None, now_ms: int, *, reads_first: bool) -> Examined:
-    partition = place.partition
-    wanted, earliest, latest = (
-        facts.parse(partition, place.offset), facts.earliest(partition), facts.latest(partition),
-    )  # fmt: skip
-    start = max(wanted, earliest)
+def _examined(
+    facts: StreamFacts, place: Place, begins: tuple[Offset, Offset], known: Counted | None, now_ms: int, *,
+    reads_first: bool,
+) -> Examined:  # fmt: skip
+    """``begins``: where it goes on, and where the stream begins."""
+    partition, (wanted, earliest) = place.partition, begins
+    start, latest = max(wanted, earliest), facts.latest(partition)
     # Of a partition that is consumed its server notes what it misses.
     lost = lost_since(facts, partition, wanted, earliest, known, _MOST_COUNTED) if place.is_waiting else 0
     messages = count_unread(facts, partition, start, latest, known, _MOST_COUNTED)
