@@ -36,7 +36,7 @@ class DiffValues(ApiView):
 
     def get(self, request: Request, table: str) -> Response:
         """Rows, nulls, and the five most frequent values of the ``column`` on both sides; ``problem`` on a side that
-        cannot be read, for example because its segments are not on servers any more.
+        cannot be read, for example because a file of it is not kept any more.
         """
         found = table_of(self, request, table)
         before, after = need_text(request, "from"), text_param(request, "to") or "current"

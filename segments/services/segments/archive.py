@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -178,6 +178,14 @@ def find(ctx: Context, table: TableName, segments: Iterable[str], files: Collect
             listed[name] = (file, is_tar)
     found = in_parallel(lambda one: _kept(ctx, table, *one), listed.values())
     return {k.segment: k for k in found if k is not None}
+
+
+def find_versions(ctx: Context, table: TableName, crcs: Mapping[str, int]) -> dict[str, KeptFile]:
+    """The kept version of each of these segments that has this CRC; those without one are left out."""
+    ctx = kept_context(ctx)
+    listed = [one for one in _listing(ctx, table) if segment_of(one[0].name) in crcs]
+    found = in_parallel(lambda one: _kept(ctx, table, *one), listed)
+    return {k.segment: k for k in found if k is not None and k.kept and k.kept.metadata.crc == crcs[k.segment]}
 
 
 def kept_names(ctx: Context, table: TableName) -> set[str]:

@@ -10,9 +10,10 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
-from segments.clusters.pinot import snapshots
-from segments.clusters.pinot.snapshots import PinotSnapshots
 from segments.domain.tables.table_config import parse_table_config
+from segments.names import TableName
+from segments.services.queries import file_reader
+from segments.services.queries.file_reader import FileReader, served_files
 from segments.services.replacement.checks import check_settings
 from segments.services.replacement.checks.snapshot_checks import read_checks, run_checks
 from segments.store import paths
@@ -64,12 +65,16 @@ def test_a_push_whose_checks_fail_is_blocked_before_pinot_is_asked(pushing: Push
     assert report.status == "blocked"
 
 
+def _reader(pushing: Pushing, table: TableName = TABLE) -> FileReader:
+    return FileReader(pushing.pinot.ctx, table, served_files(pushing.pinot.ctx, table))
+
+
 def test_hidden_segments_are_read_from_their_files_and_a_count_needs_none(pushing: Pushing) -> None:
     require(pushing, TOO_MANY)
     pushing.run(pushing.create())
     names = pushing.pinot.lists()
     before = pushing.pinot.rest.calls.total()
-    with PinotSnapshots(pushing.pinot.ctx, TABLE.typed) as reader:
+    with _reader(pushing) as reader:
         count = reader.query('select count(*) from "t_OFFLINE"', segments=names)
         assert count["resultTable"]["rows"] == [[3]]
         cities = reader.query('select city, n from "t_OFFLINE" where n > 1 order by n', segments=names)
@@ -89,7 +94,7 @@ def test_a_file_that_is_not_the_one_on_record_is_not_measured(pushing: Pushing) 
         assert node.record is not None
         changed = node.record.with_simple_items({"segment.crc": "42"})
         pushing.world.memory.replace(paths.segment(TABLE.typed, name), changed, node.version)
-    with PinotSnapshots(pushing.pinot.ctx, TABLE.typed) as reader:
+    with _reader(pushing) as reader:
         answer = reader.query('select max(n) from "t_OFFLINE"', segments=names)
     assert "its record says 42" in answer["exceptions"][0]["message"]
 
@@ -100,13 +105,13 @@ def test_of_a_table_of_keys_the_rows_of_a_snapshot_count_that_counted_then(
     config = parse_table_config(
         {"tableName": "r", "tableType": "REALTIME", "upsertConfig": {"mode": "FULL", "comparisonColumns": ["ts"]}}
     )
-    monkeypatch.setattr(snapshots, "read_table_config", lambda *_: config)
+    monkeypatch.setattr(file_reader, "read_table_config", lambda *_: config)
     parts = {}
     for order, versions in enumerate(([1, 5], [2, 3], [9, 9])):
         rows = pa.table({"id": ["a", "b"], "ts": versions})
         name = f"r__0__{order}__20260801T1000Z"
         parts[name] = SimpleNamespace(name=name, num_docs=2, table_of=rows.select)
-    with PinotSnapshots(pushing.pinot.ctx, "r_REALTIME") as reader:
-        monkeypatch.setattr(reader, "_hold", lambda record: parts[record.name])
+    with _reader(pushing, TableName("r", "REALTIME")) as reader:
+        monkeypatch.setattr(reader, "_hold", lambda file: file)
         masks = reader._masks(list(parts.values())[:2], keyed_schema())  # type: ignore[arg-type]  # records have names
     assert [mask.flags.tolist() for mask in masks.values() if mask] == [[False, True], [True, False]]

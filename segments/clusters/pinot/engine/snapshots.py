@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 from segments.clusters.pinot.columns import PinotColumns
-from segments.clusters.pinot.snapshots import PinotSnapshots
-from segments.names import TableName
+from segments.names import TableName, split_table_name
 from segments.services.core.context import Context
 from segments.services.engine.snapshots import ProfileReader, SnapshotReader
 
@@ -17,7 +16,14 @@ class PinotSnapshotEngine:
 
     def open(self, ctx: Context, typed: str) -> AbstractContextManager[SnapshotReader]:
         """Files are fetched through the controller and read here."""
-        return PinotSnapshots(ctx, typed)
+        from segments.services.queries.file_reader import (  # heavy; only who reads files needs it
+            FileReader,
+            served_files,
+        )
+
+        raw, kind = split_table_name(typed)
+        table = TableName(raw, kind or "OFFLINE")
+        return FileReader(ctx, table, served_files(ctx, table))
 
     def columns(
         self, ctx: Context, table: TableName, wanted: Sequence[Sequence[str]], read_profile: ProfileReader | None

@@ -90,8 +90,8 @@ class Bar:
 
     @property
     def is_readable(self) -> bool:
-        """Can queries read it where it is?"""
-        return self.standing.state in ("present", "grown", "served")
+        """Can queries read it, from servers or from kept files?"""
+        return self.standing.state in ("present", "grown", "served", "kept")
 
 
 def bars(

@@ -20,7 +20,7 @@ from segments.services.replacement.history.standing import standings
 
 #: Snapshots that are offered; older ones are reached from the page History.
 _MOST: Final = 50
-_READABLE: Final = ("present", "grown", "served", "unknown")
+_READABLE: Final = ("present", "grown", "served", "kept", "unknown")
 
 
 @dataclass(frozen=True)

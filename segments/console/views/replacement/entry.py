@@ -179,8 +179,7 @@ def diff(request: HttpRequest, typed: str) -> HttpResponse:
         ctx = wiring.context(table.cluster.name)
         found = diff_snapshots(ctx, name, before, after, wiring.column_profiles(ctx))
         lines = presenter.sides(found.before.summary, found.after.summary)
-        columns, is_readable = column_lines(found, _columns(ctx, name)), not (found.before.gone and found.after.gone)
-        context |= {"diff": found, "lines": lines, "columns": columns, "is_readable": is_readable or bool(columns)}
+        context |= {"diff": found, "lines": lines, "columns": column_lines(found, _columns(ctx, name))}
     except (NotFound, InvalidInput) as error:
         context["problem"], status = error, error.status
     return render(request, "console/diff.html", context, status=status)

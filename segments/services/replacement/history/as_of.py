@@ -1,5 +1,5 @@
 """Queries as of a snapshot: ``SET snapshot=12; SELECT ...`` or ``OPTION(snapshot=12)`` reads exactly the segments of
-that snapshot, hidden ones too, while they are on servers.
+that snapshot: hidden ones too, and deleted or overwritten ones for as long as their files are kept.
 
 A snapshot is a number of the table's history, or a name of ``segments.domain.replacement.snapshots``: so the new side
 of a replacement can be read before it is switched. Where a primary key has one row, it is the one that counts among the
@@ -8,16 +8,16 @@ snapshot's segments, whatever came later. A query reads one snapshot or is refus
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from segments.domain.formats.plural import counted
 from segments.domain.realtime.llc_name import is_llc_name
 from segments.domain.replacement.snapshots import Snapshot, find_snapshot
 from segments.domain.tables.keyed_tables import is_keyed
 from segments.domain.tables.table_config import TableConfig
-from segments.errors import InvalidInput, PreconditionFailed, StateConflict
+from segments.errors import InvalidInput, StateConflict, TooManyRequests
 from segments.names import OFFLINE, REALTIME, TABLE_TYPES, TableName, split_table_name
 from segments.services.core.context import Context
 from segments.services.queries.options import SNAPSHOT, option_of
@@ -28,8 +28,13 @@ from segments.store import paths
 
 #: Answers a query with its options.
 Query = Callable[[str, Mapping[str, str]], dict[str, Any]]
-#: Of a real Pinot the files are fetched for the query.
+#: What is fetched for a query where servers do not answer, and how many such queries one process answers at once.
 _MOST_FETCHED_BYTES: Final = 512 << 20
+_AT_ONCE: Final = 2
+_TURNS: Final = threading.BoundedSemaphore(_AT_ONCE)
+_TURN_S: Final = 20
+#: Names in an answer.
+_SHOWN: Final = 100
 
 
 def snapshot_named(sql: str, options: Mapping[str, str]) -> str:
@@ -49,30 +54,56 @@ def query_as_of(ctx: Context, sql: str, options: Mapping[str, str], name: str) -
 def reading_as_of(ctx: Context, table: TableName, name: str) -> Iterator[Query]:
     """Answers queries of one table from the snapshot of that name, all from the same segments.
 
-    NotFound for an unknown table or snapshot, PreconditionFailed where its segments are not on servers, StateConflict
-    where one was overwritten, also in the meantime.
+    NotFound for an unknown table or snapshot, PreconditionFailed where a segment is neither on servers nor kept,
+    StateConflict where one was overwritten and is not kept, also in the meantime; InvalidInput for more than is
+    fetched, TooManyRequests where others fetch.
     """
     found, crcs, config = _contents(ctx, table, name)
-    if found.gone:
-        gone = f"{counted(len(found.gone), 'segment', 'of it is', 'of it are')} not on servers any more"
-        raise PreconditionFailed(
-            f"Snapshot {name} of table '{table}' cannot be read: {gone}, e.g. '{found.gone[0]}'.",
-            remedy="Go back to it on tab History if its files are kept, or ask for another snapshot.",
-            segments=list(found.gone[:100]),
-        )
-    records = read_records(ctx, table, found.segments)
-    before = {s: m.crc for s, m in records.items()}
-    _require_same(table, name, crcs, before)
-    if not ctx.engine.offers.own_processes:
-        _require_small(table, name, sum(m.size_bytes or 0 for m in records.values()))
-        _require_streamed(config, name, found.segments)
-    opened = ctx.engine.snapshots.open(ctx, table.typed)
-    if opened is None:
-        raise InvalidInput(f"Snapshots of table '{table}' cannot be queried on this cluster.")
-    with opened as reader:
+    before = {s: m.crc for s, m in read_records(ctx, table, found.segments).items()}
+    if found.gone or _overwritten(crcs, before) or not ctx.engine.offers.own_processes:
+        with _reading_files(ctx, config, found, crcs) as query:
+            yield query
+        return
+    with ctx.engine.snapshots.open(ctx, table.typed) as reader:
         yield lambda sql, options: reader.query(sql, options, segments=found.segments)
     after = {s: m.crc for s, m in read_records(ctx, table, found.segments).items()}
-    _require_same(table, name, {s: crc or 0 for s, crc in before.items()}, after)
+    if other := _overwritten({s: crc or 0 for s, crc in before.items()}, after):
+        raise StateConflict(
+            f"Segment '{other[0]}' of snapshot {name} of table '{table}' was overwritten by another of its name "
+            "meanwhile.",
+            remedy="Run the query again.",
+            segments=other[:_SHOWN],
+        )
+
+
+@contextmanager
+def _reading_files(ctx: Context, config: TableConfig, found: Snapshot, crcs: Mapping[str, int]) -> Iterator[Query]:
+    """Fetched and read here: what a real Pinot hides, and what servers do not hold any more."""
+    # heavy: a server's reader of segments, which only a process that answers queries needs
+    from segments.services.queries.file_reader import FileReader
+    from segments.services.replacement.history.kept_files import SnapshotFiles
+
+    if not ctx.engine.offers.own_processes:
+        _require_streamed(config, found.name, found.segments)
+    files = SnapshotFiles(ctx, config, found, crcs)
+    _require_small(config.table, found.name, files.bytes)
+    with _turn(), FileReader(ctx, config.table, files.find) as reader:
+        yield lambda sql, options: reader.query(sql, options, segments=files.segments)
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    """So that memory and disk of this process stay bounded whatever is asked for at once."""
+    if not _TURNS.acquire(timeout=_TURN_S):
+        raise TooManyRequests(
+            f"{_AT_ONCE} queries of snapshots that are read from files run in this process already.",
+            remedy="Try again when one of them is through.",
+            retry_after_s=_TURN_S,
+        )
+    try:
+        yield
+    finally:
+        _TURNS.release()
 
 
 def snapshot_by_name(seen: Observed, ctx: Context, table: TableName, name: str) -> tuple[Snapshot, Mapping[str, int]]:
@@ -120,18 +151,9 @@ def table_read(ctx: Context, sql: str) -> TableName:
     return TableName(raw, kind)
 
 
-def _require_same(table: TableName, name: str, wanted: Mapping[str, int], there: Mapping[str, int | None]) -> None:
-    other = sorted(s for s, crc in wanted.items() if crc and s in there and there[s] not in (None, crc))
-    if other:
-        raise StateConflict(
-            f"Segment '{other[0]}' of snapshot {name} of table '{table}' was overwritten by another of its name.",
-            remedy="Ask for another snapshot.",
-            segments=_first(other),
-        )
-
-
-def _first(names: Sequence[str]) -> list[str]:
-    return list(names[:100])
+def _overwritten(wanted: Mapping[str, int], there: Mapping[str, int | None]) -> list[str]:
+    """Segments that have another CRC now, sorted."""
+    return sorted(s for s, crc in wanted.items() if crc and s in there and there[s] not in (None, crc))
 
 
 def _require_small(table: TableName, name: str, size: int) -> None:
@@ -139,7 +161,7 @@ def _require_small(table: TableName, name: str, size: int) -> None:
         raise InvalidInput(
             f"Snapshot {name} of table '{table}' has {size:,} bytes, and its files would be fetched for the query: at "
             f"most {_MOST_FETCHED_BYTES:,} are.",
-            remedy="A real Pinot answers only from what queries see: go back to the snapshot to query it.",
+            remedy="Go back to the snapshot to query it: then servers answer.",
         )
 
 

@@ -71,12 +71,18 @@ def test_a_table_without_a_time_column_has_no_days(ctx: Context) -> None:
     assert compare_days(ctx, T, "1", "2").days == []
 
 
+def lose(world: World, segment: str) -> None:
+    """Neither on servers nor kept."""
+    world.unassign(segment)
+    world.store.delete(paths.segment(T.typed, segment))
+
+
 @pytest.mark.usefixtures("switched", "dated")
 def test_a_side_that_left_the_servers_says_so_and_the_other_is_counted(world: World, ctx: Context) -> None:
-    world.unassign("old")
+    lose(world, "old")
     found = compare_column(ctx, T, "1", "2", "v")
     assert found.before is None
-    assert "not on servers" in found.why_before
+    assert "neither on servers nor kept" in found.why_before
     assert found.after is not None
     assert compare_days(ctx, T, "1", "2").days[0].before is None
 
@@ -92,7 +98,7 @@ def test_nulls_of_all_columns_are_counted_on_both_sides_and_those_without_left_o
     put(world, paths.schema("t"), parse_schema({**body, "enableColumnBasedNullHandling": True}).to_record())
     assert compare_nulls(ctx, T, "1", "2").columns == [], "nulls are recorded, and there are none"
     put(world, paths.schema("t"), parse_schema(body).to_record())
-    world.unassign("old")
+    lose(world, "old")
     found = compare_nulls(ctx, T, "1", "2")
     assert (found.rows, found.columns, len(found.problems)) == ((None, 5), [NullRows("n", None, 1)], 1)
 
