@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,7 +91,7 @@ class FileReader:
             return _failure(_FAILED, str(error))
 
     def _answer(self, sql: str, options: Mapping[str, str], segments: Sequence[str]) -> dict[str, Any]:
-        started = time.monotonic()
+        started = self._ctx.timer.seconds()
         schema: Schema = read_schema(self._ctx, self._table.raw)
         plan = engine.plan_query(sql, schema, options=options)
         files = self._find(segments)
@@ -114,7 +113,7 @@ class FileReader:
             segments_processed=sum(p.segments for p in parts),
             docs_scanned=sum(p.docs_scanned for p in parts),
             total_docs=sum(p.total_docs for p in parts) + _docs(wanted[len(needed) :]),
-            time_used_ms=round((time.monotonic() - started) * 1000),
+            time_used_ms=round((self._ctx.timer.seconds() - started) * 1000),
         )
 
     def _masks(self, files: Sequence[SegmentFile], schema: Schema) -> Mapping[str, engine.RowMask | None]:
