@@ -154,25 +154,26 @@ def test_without_maven_the_reason_is_that(jars: Jars, monkeypatch: pytest.Monkey
 # .ci/run
 
 
-def run_ci(folder: Path, **programs: str) -> tuple[int, str, list[str]]:
+def run_ci(folder: Path, seconds: str = "", **programs: str) -> tuple[int, str, list[str]]:
     """Status, output and calls of ``make`` of a copy of ``.ci/run`` whose programs are these; ``python`` is the one of
-    ``.venv``.
+    ``.venv`` and the machine's. ``seconds``: what all of it should take, empty: as it says itself.
     """
     (folder / ".ci").mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / ".ci" / "run", folder / ".ci" / "run")
     (folder / "bin").mkdir()
     (folder / ".venv" / "bin").mkdir(parents=True)
-    for name in ("dirname", "id", "grep", "rm", "wc"):
+    for name in ("dirname", "id", "grep", "rm", "wc", "date", "nice"):
         (folder / "bin" / name).symlink_to(str(shutil.which(name)))
     for name, text in {"chromium-headless-shell": "", "make": "", "python": "exit 0", **programs}.items():
         noted = f'echo "$@" >> {folder}/calls\n{text}' if name == "make" else text
         script(folder / (".venv/bin" if name == "python" else "bin") / name, noted)
+    (folder / "bin" / "python3").symlink_to(folder / ".venv/bin/python")
     done = subprocess.run(
         ["/bin/sh", str(folder / ".ci" / "run")],
         capture_output=True,
         text=True,
         timeout=60,
-        env={"PATH": str(folder / "bin"), "POSTGRESQL": str(folder / "postgresql")},
+        env={"PATH": str(folder / "bin"), "POSTGRESQL": str(folder / "postgresql"), "WHOLE_SECONDS": seconds},
     )
     return done.returncode, done.stdout + done.stderr, (folder / "calls").read_text().splitlines()
 
@@ -245,6 +246,13 @@ def test_ci_fails_when_real_parts_fail_without_a_failed_test(tmp_path: Path) -> 
     status, said, made = run_ci(tmp_path / "repository", mvn="", make='[ "$1" = --keep-going ]')
     assert (status, made) == (1, ["--keep-going test test-installations", "test-real"])
     assert "No single test failed, but the run did" in said
+
+
+def test_ci_gives_real_parts_the_time_that_is_left(tmp_path: Path) -> None:
+    shown = '[ "$1" != test-real ] || echo "real parts: $REAL_PARTS_SECONDS s"'
+    for seconds, given in (("", "1500"), ("60", "300")):
+        _, said, _ = run_ci(tmp_path / f"of-{given}", seconds, mvn="", make=shown)
+        assert f"real parts: {given} s" in said
 
 
 #: Four tests that failed; and one, which passes the second time.
