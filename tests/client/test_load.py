@@ -37,7 +37,8 @@ def ends_as(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
         def finish(_: object, push: str) -> None:
             Push.objects.filter(pk=push).update(state=state, error="" if state == "DONE" else "a bad row")
 
-        monkeypatch.setattr("segments.api.tables.new_table.enqueue_push", finish)
+        for module in ("tables.new_table", "pushes"):
+            monkeypatch.setattr(f"segments.api.{module}.enqueue_push", finish)
 
     use("DONE")
     return use
@@ -114,6 +115,24 @@ def test_a_push_that_fails_is_reported_with_its_reason(
     ends_as("FAILED")
     assert pinotadmin("load", str(file), "--yes") == 1
     assert "The push is FAILED: a bad row" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("ends_as", "cluster")
+def test_a_file_for_a_table_that_exists_is_pushed_to_it(
+    pinotadmin: Run, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert pinotadmin("load", str(file), "--yes") == 0
+    assert pinotadmin("load", str(file)) == 4
+    assert "Nothing was pushed to my_flights: its rows take the place of all that are there." in capsys.readouterr().err
+    assert pinotadmin("load", str(file), "--append", "--yes") == 2
+    assert "rows of its pushes take the place of all that are there (REFRESH). Leave --append out" in (
+        capsys.readouterr().err
+    )
+    assert Push.objects.count() == 1
+    for options in ((), ("--refresh",)):
+        assert pinotadmin("load", str(file), "--yes", *options, "--reason", "a correction") == 0
+    assert "Table my_flights is loaded" in capsys.readouterr().out
+    assert Push.objects.filter(reason="a correction", table_name="my_flights").count() == 2
 
 
 def test_a_file_that_is_not_there_is_a_wrong_argument(pinotadmin: Run, capsys: pytest.CaptureFixture[str]) -> None:
