@@ -168,3 +168,13 @@ def test_a_first_query_is_offered_when_the_push_is_done(viewer: Client, world: W
 
     push = make_push(table_name="t", state="DONE", stage="END")
     assert "Query it" in viewer.get(f"/console/pushes/{push.pk}/").content.decode()
+
+
+def test_the_sample_has_true_false_and_null_as_json_has_them(adele: Client, world: World) -> None:
+    rows = [{"id": 1, "paid": True, "tags": ["a", None]}, {"id": 2, "paid": False}]
+    content = "\n".join(map(json.dumps, rows)).encode()
+    answer = adele.post(CHOOSE, {"file": SimpleUploadedFile("orders.json", content), "name": ""})
+    text = unescape(adele.get(answer["Location"]).content.decode())
+    for shown in ("<td>true</td>", "<td>false</td>", '<td>["a",null]</td>', "<code>true</code>"):
+        assert shown in text
+    assert not re.search(r">[^<]*\b(True|False|None)\b", text)

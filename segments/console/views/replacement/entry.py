@@ -148,7 +148,7 @@ CANCEL_END: Final = Operation(
 def _run_check(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
     report = snapshot_checks.run_checks(target.ctx, target.name, target.arguments["entry_id"], actor=actor)
     failed = len(report.blocking) + len(report.warnings)
-    return Outcome(f"{len(report.outcomes)} checks ran, {failed} failed. Nothing was switched.")
+    return Outcome(f"{counted(len(report.outcomes), 'check')} ran, {failed} failed. Nothing was switched.")
 
 
 CHECK: Final = Operation(

@@ -62,7 +62,11 @@ def progress(request: HttpRequest, typed: str) -> HttpResponse:
     found = context["progress"]
     if found is not None and not found.is_open:
         return HttpResponse(headers={"HX-Refresh": "true"})
-    return render(request, "console/partials/rebalance.html", {**context, "table": table, "may_operate": may_operate(request, table.name)})
+    return render(
+        request,
+        "console/partials/rebalance.html",
+        {**context, "table": table, "may_operate": may_operate(request, table.name)},
+    )
 
 
 def _newest(request: HttpRequest, table: Table) -> dict[str, Any]:
