@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 
 from celery.schedules import ParseException
 from django import forms
+from django.apps import apps
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -37,6 +38,9 @@ _MOMENT: Final = "%Y-%m-%d %H:%M:%S UTC"
 
 for _model in _MODELS:
     admin.site.unregister(_model)
+# The pages of the console call them so; Celery's names say how they are made.
+PeriodicTask._meta.verbose_name, PeriodicTask._meta.verbose_name_plural = "schedule", "schedules"
+apps.get_app_config("django_celery_beat").verbose_name = "Schedules"
 
 
 class _CalendarField(forms.ModelChoiceField):  # type: ignore[type-arg]  # the model has no types

@@ -28,6 +28,10 @@ class Snapshot(models.Model):
     end_ms = models.BigIntegerField(null=True)
     actor = models.CharField(max_length=150, blank=True, default="", help_text="Empty: nobody is on record")
     reason = models.TextField(blank=True, default="")
+    decided_by = models.CharField(
+        max_length=150, blank=True, default="", db_default="", help_text="Who switched to it although checks failed"
+    )
+    decision = models.TextField(blank=True, default="", db_default="", help_text="Why they did")
     push = models.CharField(max_length=64, blank=True, default="", help_text="Id of the push that made it")
     session = models.CharField(max_length=64, blank=True, default="", help_text="Id of the file ingestion session")
     checks = models.CharField(max_length=16, blank=True, default="", help_text="What the table's checks said of it")

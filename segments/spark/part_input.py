@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from segments.datatypes.shown_value import quoted_text
 from segments.domain.push.push_plan import Piece
-from segments.domain.push.push_report import MOST_COLUMNS, MOST_OF_PART, MOST_PATH, BadValue, PushReport, shown_value
+from segments.domain.push.push_report import MOST_CHARS, MOST_COLUMNS, MOST_OF_PART, MOST_PATH, BadValue, PushReport
 from segments.domain.push.reader_spec import TEXTS, ReaderSpec
 from segments.domain.tables.schema import Schema
 from segments.domain.tables.table_config import TableConfig
@@ -85,7 +86,8 @@ class PartInput:
         self.rows += count
         self.bad_rows += notes.bad
         self.bad += [
-            BadValue(path, line, None, "", shown_value(text), why) for line, text, why in notes.listed[:MOST_OF_PART]
+            BadValue(path, line, None, "", quoted_text(text, MOST_CHARS), why)
+            for line, text, why in notes.listed[:MOST_OF_PART]
         ]
         if piece.start == 0:  # a file counts once
             for column in notes.ignored[:MOST_COLUMNS]:
@@ -143,7 +145,7 @@ class PartInput:
         lines = self._lines([c.row for c in found.cells])
         for cell in found.cells:
             piece = self._slice_of(cell.row)
-            value = shown_value(cell.value)
+            value = quoted_text(cell.value, MOST_CHARS)
             path, number = piece.path[:MOST_PATH], piece.number(cell.row)
             self.bad.append(BadValue(path, lines.get(cell.row), number, cell.column, value, cell.why))
         return stored, masks

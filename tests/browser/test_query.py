@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from segments import wiring
+from segments.dataplane import stopping
+from segments.models import AuditEvent
+from segments.services.queries.running import running_queries
 from tests.console.conftest import FakeBroker
+from tests.factories import CLUSTER
 from tests.services.world import World
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.browser
 #: What differs from white in the middle of a canvas: something was drawn.
@@ -119,3 +126,42 @@ def test_two_snapshots_are_asked_side_by_side(page: Page, world: World, monkeypa
                 page.set_viewport_size({"width": width, "height": 900})
                 page.emulate_media(color_scheme=scheme)
                 page.screenshot(path=f"{folder}/side-by-side-{width}-{scheme}.png", full_page=True)
+
+
+def _until_stopped(sql: str) -> dict[str, object]:
+    """What a broker does that waits for its servers."""
+    stopped = threading.Event()
+    with stopping.current().calling(stopped.set):
+        stopped.wait(30)
+    stopping.current().check()
+    return {"exceptions": []}
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [lambda page: page.goto("/console/tables/"), lambda page: page.reload(), lambda page: page.close()],
+    ids=["another page", "the same page again", "closed"],
+)
+def test_leaving_the_page_cancels_the_query_that_it_runs(
+    page: Page, world: World, monkeypatch: pytest.MonkeyPatch, leave: Callable[[Page], object]
+) -> None:
+    monkeypatch.setattr(wiring.broker(), "query", _until_stopped)
+    page.goto("/console/query/")
+    page.get_by_label("SQL", exact=True).fill("select 1 from t")
+    page.keyboard.press("Control+Enter")
+    wait_until(lambda: running_queries().all_of(CLUSTER), 10, "the query runs")
+    leave(page)
+    wait_until(lambda: not running_queries().all_of(CLUSTER), 10, "the query is cancelled")
+    assert AuditEvent.objects.get(action="cancelQuery").actor == "olga"
+
+
+def test_leaving_the_page_after_the_answer_cancels_nothing(page: Page, world: World) -> None:
+    sent: list[str] = []
+    page.context.on("request", lambda request: sent.append(request.url))
+    page.goto("/console/query/")
+    page.get_by_label("SQL", exact=True).fill("select 1 from t")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("region", name="Result")).to_contain_text("AA")
+    page.goto("/console/findings/")
+    expect(page.get_by_role("heading", name="Inbox")).to_be_visible()
+    assert not [url for url in sent if url.endswith("/cancel/")]

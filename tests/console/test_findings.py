@@ -17,7 +17,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from segments import wiring
 from segments.mirror.cluster_follower import ClusterFollower
-from segments.models import AuditEvent, Cluster, Finding, FindingSnooze, PassRun
+from segments.models import AuditEvent, Cluster, Finding, FindingSnooze, Grant, PassRun
 from segments.services.realtime.realtime_validation import repair_consumption
 from tests.console.conftest import TYPED, logged_in
 from tests.console.test_tables import FRAME
@@ -234,3 +234,18 @@ def test_the_bell_counts_what_waits_of_tables_that_the_person_may_read(viewer: C
     assert "Inbox: 3 waiting" in viewer.get(PAGE).content.decode()
     settings.READ_BY_GRANT = True
     assert "nothing waits" in viewer.get("/console/tokens/").content.decode()
+
+
+def test_buttons_stand_only_at_findings_of_tables_that_the_person_may_operate(viewer: Client) -> None:
+    mine, other, of_all = (
+        make_finding(code="pause-long", table_name=name) for name in ("mine_REALTIME", "others_REALTIME", "")
+    )
+    user_id = viewer.session["_auth_user_id"]
+    Grant.objects.create(user_id=user_id, cluster=CLUSTER, tables="mine*", right="operate")
+    text = rows(viewer)
+    for button in ("fix", "assign", "snooze"):
+        assert f'id="{button}-{mine.pk}"' in text
+        assert f'id="{button}-{other.pk}"' not in text
+        assert f'id="{button}-{of_all.pk}"' not in text
+    Grant.objects.create(user_id=user_id, cluster=CLUSTER, tables="*", right="operate")
+    assert f'id="assign-{of_all.pk}"' in rows(viewer)

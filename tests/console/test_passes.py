@@ -13,9 +13,9 @@ from segments import wiring
 from segments.domain.jobs.workers.pools import PASSES, REPAIRS
 from segments.domain.jobs.workers.state import PoolState
 from segments.errors import Unavailable
-from segments.models import AuditEvent, PassRun
+from segments.models import AuditEvent, Grant, PassRun
 from tests.console.test_tables import FRAME
-from tests.factories import make_event, make_finding, make_run, make_table
+from tests.factories import CLUSTER, make_event, make_finding, make_run, make_table
 from tests.services.world import World
 
 RUN = "/console/passes/run/"
@@ -144,3 +144,18 @@ def test_of_very_many_tables_the_name_is_typed(operator: Client) -> None:
     text = operator.get("/console/passes/").content.decode()
     assert '<input type="text" id="id_table" name="table"' in text
     assert text.count('<option value="t') == 200
+
+
+def test_a_pass_is_offered_for_the_tables_that_the_person_may_operate(viewer: Client, world: World) -> None:
+    for name in ("mine_OFFLINE", "others_OFFLINE"):
+        make_table(name)
+    user_id = viewer.session["_auth_user_id"]
+    Grant.objects.create(user_id=user_id, cluster=CLUSTER, tables="mine*", right="operate")
+    text = viewer.get("/console/passes/").content.decode()
+    assert "<option>mine_OFFLINE</option>" in text
+    assert "<option>others_OFFLINE</option>" not in text
+    assert "All tables</option>" not in text
+    Grant.objects.create(user_id=user_id, cluster=CLUSTER, tables="*", right="operate")
+    text = viewer.get("/console/passes/").content.decode()
+    assert "<option>others_OFFLINE</option>" in text
+    assert "All tables</option>" in text

@@ -11,7 +11,7 @@ from django.test import Client
 
 from segments import wiring
 from segments.clusters.embedded.rebalance import keeping
-from segments.models import AuditEvent
+from segments.models import AuditEvent, Grant
 from segments.services.rebalance import rebalance
 from tests.console.conftest import TYPED, FakeBroker
 from tests.factories import CLUSTER, make_table
@@ -80,3 +80,13 @@ def test_who_may_not_operate_moves_nothing(viewer: Client, world: Spread) -> Non
     assert viewer.post(f"{PAGE}begin/", {"reason": "x"}).status_code == 403
     assert viewer.post(f"{PAGE}stop/", {"reason": "x"}).status_code == 403
     assert world.newest() is None
+
+
+def test_buttons_are_for_who_may_operate_this_table(operator: Client, viewer: Client, world: Spread) -> None:
+    operator.post(f"{PAGE}begin/", {"reason": "a new server"})
+    buttons = (f'href="{PAGE}begin/"', f'href="{PAGE}stop/"')
+    for page in (PAGE, f"{PAGE}progress/"):
+        assert not any(button in viewer.get(page).content.decode() for button in buttons)
+        assert buttons[1] in operator.get(page).content.decode()
+    Grant.objects.create(user_id=viewer.session["_auth_user_id"], cluster=CLUSTER, tables=TYPED, right="operate")
+    assert all(button in viewer.get(PAGE).content.decode() for button in buttons)

@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 from segments.errors import StateConflict
-from segments.models import AuditEvent, Push
+from segments.mirror.cluster_follower import ClusterFollower
+from segments.models import AuditEvent, Cluster, Push, Snapshot
 from segments.services.core.context import Actor
 from segments.services.push.push_blocked import finish_push
 from segments.services.push.pushes import cancel_push, create_push, resume_lost
 from segments.services.replacement.checks import check_settings
+from segments.services.replacement.history.causes import Cause, causes_of, note_causes
 from segments.services.replacement.protocol import end_replace, revert_replace
 from segments.services.upkeep import retention
 from segments.store import paths
@@ -83,6 +85,24 @@ def test_finished_with_a_reason_it_switches_and_the_audit_names_who_decided(tmp_
     assert (event.actor, event.reason) == ("ben", "holiday")
     with pytest.raises(StateConflict):
         finish_push(world.ctx, str(push.pk), "again", BEN)
+
+
+def test_the_history_names_who_pushed_and_who_switched_in_spite_of_the_checks_and_why(tmp_path: Path) -> None:
+    world, push = blocked(tmp_path)
+    follower = ClusterFollower(world.memory, Cluster.objects.create(name=world.ctx.cluster))
+    follower.sync_all()
+    finish_push(world.ctx, str(push.pk), "holiday", BEN)
+    assert world.run(push).state == Push.State.DONE
+    follower.sync_all()
+
+    def cause() -> Cause:
+        return causes_of(list(Snapshot.objects.all()))[2]
+
+    assert (cause().actor, cause().reason) == (ANN.name, ANN.reason)
+    assert (cause().decided_by, cause().decision) == ("ben", "holiday")
+    note_causes()
+    AuditEvent.objects.all().delete()
+    assert (cause().actor, cause().decided_by, cause().decision) == (ANN.name, "ben", "holiday")
 
 
 def test_finished_without_a_reason_the_checks_decide_again(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
 from segments import wiring
+from segments.datatypes.shown_value import quoted_text
 from segments.domain.push.push_report import MOST, MOST_OF_PART, PushReport, merged, report_from_json
 from segments.errors import InvalidInput, NotFound
 from segments.models import Push
@@ -202,3 +203,14 @@ def test_it_can_be_taken_along_as_json_and_csv_by_those_who_may_read_the_table(
         page = logged_in("root2", "administer", "read").get(f"/console/pushes/{push.pk}/").content.decode()
     assert "Found in the files" in page
     assert "does not convert to INT" in page
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "null"), (True, "true"), ({"a": [False, None]}, '{"a":[false,null]}'), (1.5, "1.5"), (b"\xff", "ff"),
+        ("None", "'None'"), ("x" * 50, "'" + "x" * 36 + "..."),
+    ],
+)  # fmt: skip
+def test_a_bad_value_is_shown_as_json_has_it_and_text_in_quotes(value: object, text: str) -> None:
+    assert quoted_text(value, 40) == text

@@ -16,10 +16,27 @@ SEGMENTS = Path(__file__).resolve().parents[2] / "segments"
 #: A plural right behind a number; "of 3 segments" names a whole, whose number is known to be larger.
 _PLURAL = re.compile(
     r" (segments|replicas|servers|brokers|tables|columns|files|messages|partitions|tasks|snapshots|records|entries"
-    r"|rows|pushes|sessions|steps|hours)(?![a-z-])"
+    r"|rows|pushes|sessions|steps|hours|checks|queries|values|days)(?![a-z-])"
 )
+TEMPLATES = SEGMENTS.parent / "templates"
+#: The same in a template, whose plurals go through ``pluralize`` or ``counted``.
+_IN_TEMPLATE = re.compile(r"(.{0,4})\{\{ [^}|]+\|(?:count|length)(?:\|count)? \}\}(?:</b>)?" + _PLURAL.pattern)
 #: Names of what may be one.
-_COUNTS = {"count", "shown", "rows", "messages", "deleted", "returning", "tables", "lost", "total", "times", "hours"}
+_COUNTS = {
+    "count",
+    "shown",
+    "rows",
+    "messages",
+    "deleted",
+    "returning",
+    "tables",
+    "lost",
+    "total",
+    "times",
+    "hours",
+    "segments",
+    "HISTORY_DAYS",
+}
 #: Words of Pinot's own answers, which its clients may read; and what reports bytes of a damaged file.
 _AS_PINOT = ("segments/api/segments/", "segments/services/realtime/sequence_deletion.py", "segments/segmentfile/")
 
@@ -58,6 +75,16 @@ def test_numbers_of_things_know_the_singular() -> None:
     wrong = [f"{path.relative_to(SEGMENTS.parent)}:{line}: {words}" for path in _files() for line, words in
              _wrong(tree(path))]  # fmt: skip
     assert wrong == [], "use segments.domain.formats.plural.counted"
+
+
+def test_numbers_of_things_in_templates_know_the_singular() -> None:
+    wrong = [
+        f"{path.relative_to(TEMPLATES)}: {found[0]}"
+        for path in sorted(TEMPLATES.rglob("*.html"))
+        for found in _IN_TEMPLATE.finditer(path.read_text())
+        if not found[1].endswith("of ")
+    ]
+    assert wrong == [], "use the filter pluralize or counted"
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,8 @@ class TableHistory(Struct, frozen=True, kw_only=True):
 class TableSnapshot(Struct, frozen=True, kw_only=True):
     """What queries saw from ``at`` on. ``madeBy`` says by what, ``entries`` by which lineage entries; ``state``:
     whether the table can go back to it, ``why`` not. ``startMs`` and ``endMs``: first and last time (epoch ms).
-    ``checks``: what the table's checks said of it; empty: none ran."""
+    ``checks``: what the table's checks said of it; empty: none ran. ``decidedBy`` and ``decision``: who switched to it
+    although they failed, and why; empty: nobody had to."""
 
     number: int
     at: str
@@ -67,6 +68,8 @@ class TableSnapshot(Struct, frozen=True, kw_only=True):
     end_ms: int | None = field(name="endMs")
     actor: str
     reason: str
+    decided_by: str = field(name="decidedBy")
+    decision: str
     push: str
     session: str
     checks: str

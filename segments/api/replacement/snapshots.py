@@ -94,6 +94,8 @@ def _json(row: Snapshot, standing: Standing | None, cause: Cause | None) -> dict
         "endMs": row.end_ms,
         "actor": cause.actor if cause else "",
         "reason": cause.reason if cause else "",
+        "decidedBy": cause.decided_by if cause else "",
+        "decision": cause.decision if cause else "",
         "push": row.push,
         "session": row.session,
         "checks": row.checks,

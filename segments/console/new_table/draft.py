@@ -13,6 +13,7 @@ from segments.console.new_table.forms import SHOWN, posted_columns, posted_table
 from segments.console.new_table.stream_form import posted_stream
 from segments.datatypes.inference.fit import misfits
 from segments.datatypes.inference.written_times import millis_of, moment
+from segments.datatypes.shown_value import plain_text
 from segments.domain.formats.json_model import Model, read_model
 from segments.domain.formats.plural import counted
 from segments.domain.tables.design.edited_documents import (
@@ -171,9 +172,10 @@ def grid_rows(draft: Draft) -> list[GridRow]:
     return found
 
 
-def sample_rows(draft: Draft) -> list[list[Any]]:
-    """The first rows, in the order of the columns that are shown."""
-    return [list(row.values())[:SHOWN] for row in preview(draft.inferred, _ROWS)]
+def sample_rows(draft: Draft) -> list[list[str | None]]:
+    """The first rows, in the order of the columns that are shown; None: null."""
+    rows = [list(row.values())[:SHOWN] for row in preview(draft.inferred, _ROWS)]
+    return [[None if value is None else plain_text(value) for value in row] for row in rows]
 
 
 def _table(

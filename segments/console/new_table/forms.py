@@ -62,7 +62,7 @@ def replace_schema_field() -> forms.BooleanField:
 class SourceForm(PlainForm):
     """A file that is sent, or the address of files that are there."""
 
-    called: ClassVar[Mapping[str, str]] = {"inputDirURI": "address"}
+    called: ClassVar[Mapping[str, str]] = {"inputDirURI": "address", "input.fs.prop.login": "login"}
 
     file = forms.FileField(
         label="A file of yours", required=False, help_text="CSV, JSON, Parquet, ORC or Avro; gzip, zstd and bzip2, too."
@@ -71,6 +71,14 @@ class SourceForm(PlainForm):
         label="Or files that are already there", required=False, max_length=2000,
         widget=forms.TextInput(attrs={"spellcheck": "false", "autocapitalize": "off"}),
     )  # fmt: skip
+    login = forms.CharField(
+        label="Login to the store",
+        required=False,
+        max_length=100,
+        widget=forms.TextInput(attrs={**EXACT, "list": "logins"}),
+        help_text="The name of one that the administrator keeps (PINOTADMIN_INPUT_LOGINS), for an address such as "
+        "s3://bucket/folder. Empty: the installation's own.",
+    )
     name = TableNameField(required=False, help_text="Empty: made of the file's name.")
 
     def clean(self) -> dict[str, Any]:

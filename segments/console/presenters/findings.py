@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -91,7 +91,8 @@ SORTS: Final[dict[str, tuple[str, list[str]]]] = {
 @dataclass(frozen=True)
 class Item:
     """One finding. ``link`` and ``link_text`` lead to what it is about; ``deeds`` is what the pass that last saw it, or
-    closed it, did. ``snooze`` holds now; ``remedy``: the page that mends it.
+    closed it, did. ``snooze`` holds now; ``remedy``: the page that mends it; ``may_act``: it is open, and the person
+    has the right to do something about it.
     """
 
     finding: Finding
@@ -101,6 +102,7 @@ class Item:
     deeds: list[str]
     snooze: FindingSnooze | None = None
     remedy: Remedy | None = None
+    may_act: bool = False
 
     @property
     def assign(self) -> str:
@@ -134,9 +136,11 @@ def kind_of(code: str) -> str:
     return _KINDS[code][0] if code in _KINDS else code.replace("-", " ").capitalize()
 
 
-def items(findings: Sequence[Finding], fixable: Collection[str] = ()) -> list[Item]:
+def items(
+    findings: Sequence[Finding], fixable: Collection[str], may_operate: Callable[[str | None], bool]
+) -> list[Item]:
     """A page of findings with what was done. Two queries more, however many there are. ``fixable``: codes about which
-    something can be done.
+    something can be done. ``may_operate``: has the person the right for this table, or (None) for the whole cluster?
     """
     runs, snoozes = _runs(findings), snoozes_of(findings)
     return [
@@ -144,6 +148,7 @@ def items(findings: Sequence[Finding], fixable: Collection[str] = ()) -> list[It
             _item(f, runs),
             snooze=snoozes.get(f.pk),
             remedy=remedy_of(f, fixable),
+            may_act=f.closed_at is None and may_operate(f.table_name or None),
         )
         for f in findings
     ]

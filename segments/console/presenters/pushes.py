@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import PurePath
 
+import yaml
 from django.utils import timezone
 
+from segments.gateways.input_files.uploaded_files import FOLDER
 from segments.models import Push
 
 
@@ -85,3 +88,32 @@ def _percent(push: Push) -> int:
 def lease_is_lost(push: Push, now: datetime) -> bool:
     """Has the worker stopped renewing its lease?"""
     return push.state == Push.State.RUNNING and push.lease_until is not None and push.lease_until < now
+
+
+def as_sent(push: Push, text: str) -> str:
+    """A text about files of a push, in which a file that somebody sent has the name that they gave it, without the
+    folder in which it is kept.
+    """
+    for folder in _upload_folders(push):
+        text = text.replace(f"{folder}/", "")
+    return text
+
+
+def spec_text(push: Push) -> str:
+    """The job specification, as YAML."""
+    spec = dict(push.spec)
+    if _upload_folders(push):
+        spec["inputDirURI"] = f"{', '.join(PurePath(path).name for path in _paths(push))} (sent)"
+    return yaml.safe_dump(spec, sort_keys=False, allow_unicode=True)
+
+
+def _upload_folders(push: Push) -> list[str]:
+    """Where the files of an upload are, as the specification says and as they were found; empty: it is none."""
+    given = str(push.spec.get("inputDirURI", "")).rstrip("/")
+    if not push.plan.get("is_upload") and FOLDER not in PurePath(given).parts:
+        return []
+    return list(dict.fromkeys([given, *(str(PurePath(path).parent) for path in _paths(push))]))
+
+
+def _paths(push: Push) -> list[str]:
+    return [str(file["path"]) for file in push.plan.get("files") or []]

@@ -14,6 +14,7 @@ from segments.datatypes.convert import is_list, plain
 from segments.datatypes.inference.written_times import TIMESTAMP, millis_of, moment, time_of_numbers
 from segments.datatypes.inference.written_types import WrittenType, type_of_texts, whole_type
 from segments.datatypes.jsontext import json_of
+from segments.datatypes.shown_value import plain_text
 from segments.domain.tables.design.found_column import FoundColumn
 
 _LONGEST_EXAMPLE: Final = 120
@@ -125,7 +126,5 @@ def _first_time(values: Any, text: str) -> int | None:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, bytes):
-        return value.hex()[:_LONGEST_EXAMPLE]
-    text = json_of(value) if isinstance(value, (dict, list)) else str(value)
+    text = plain_text(value)
     return text if len(text) <= _LONGEST_EXAMPLE else f"{text[:_LONGEST_EXAMPLE]}…"

@@ -9,6 +9,7 @@ import pyarrow.types as pt
 from segments.datatypes.compute import pc
 from segments.datatypes.convert import BadValue, convert, is_list, plain
 from segments.datatypes.inference.written_times import TIMESTAMP, millis_of
+from segments.datatypes.shown_value import plain_text
 
 _EXAMPLES: Final = 3
 _LONGEST: Final = 40
@@ -34,4 +35,4 @@ def misfits(given: Any, data_type: str, *, text_format: str, delimiter: str | No
 
 
 def _shown(values: list[Any]) -> tuple[str, ...]:
-    return tuple(str(v)[:_LONGEST] for v in list(dict.fromkeys(map(str, values)))[:_EXAMPLES])
+    return tuple(v[:_LONGEST] for v in list(dict.fromkeys(map(plain_text, values)))[:_EXAMPLES])

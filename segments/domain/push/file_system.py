@@ -22,6 +22,7 @@ _PROPERTY: Final = f"{PREFIX}prop."
 #: Names a login that the administrator keeps (ours).
 LOGIN: Final = "login"
 FILE: Final = "file"
+_PACKAGE: Final = "org.apache.pinot.plugin.filesystem."
 _CLASSES: Final = {
     "S3PinotFS": S3,
     "GcsPinotFS": GCS,
@@ -155,6 +156,15 @@ def from_pinot_fs_specs(specs: Any, scheme: str) -> dict[str, str]:
         found = {f"{_PROPERTY}{k}": config_text(v) for k, v in configs.items() if v is not None}
         return {_CLASS: str(spec.get("className") or ""), **found}
     return {}
+
+
+def to_pinot_fs_specs(folder: str, login: str) -> list[dict[str, Any]]:
+    """``pinotFSSpecs`` that name a login of the administrator's for a folder at an address; else none."""
+    scheme, is_address, _ = folder.partition("://")
+    names = {kind: name for name, kind in reversed(_CLASSES.items())}
+    if not (is_address and login and is_remote(folder) and scheme.lower() in names):
+        return []
+    return [{"scheme": scheme.lower(), "className": _PACKAGE + names[scheme.lower()], "configs": {LOGIN: login}}]
 
 
 def check_login(kind: str, properties: Mapping[str, str]) -> None:

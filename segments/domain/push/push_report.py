@@ -82,12 +82,6 @@ def merged(reports: Iterable[PushReport], *, is_complete: bool = True) -> PushRe
     return PushReport(rows, count, tuple(bad), ignored, defaults, is_complete)
 
 
-def shown_value(value: Any) -> str:
-    """A value of the input as it is listed, cut to MOST_CHARS."""
-    text = repr(value)
-    return text if len(text) <= MOST_CHARS else text[: MOST_CHARS - 3] + "..."
-
-
 def too_many(report: PushReport, error_rate: float) -> str:
     """The sentence with which a push fails over its limit; the first bad value stands in it."""
     count = f"{report.bad_rows:,}" if report.is_complete else f"At least {report.bad_rows:,}"

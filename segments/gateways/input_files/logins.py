@@ -46,6 +46,11 @@ def find_login(path: str, name: str, scheme: str, table: str) -> Login:
     return login
 
 
+def login_names(path: str) -> list[str]:
+    """What they are called. Raises InvalidInput or Unavailable when the file cannot be read."""
+    return sorted(_logins(path))
+
+
 def read_logins(text: str) -> dict[str, tuple[str, Login]]:
     """{name: (scheme, login)} of a file's text: JSON, by name an object with ``className``, ``roots``, ``tables``
     (none: all) and Pinot's properties. Raises InvalidInput, which repeats no value.

@@ -10,7 +10,7 @@ from segments.domain.push.file_system import FileSystem, read_folder
 from segments.domain.push.store_uri import StoreUri, is_remote, stores_of
 from segments.errors import Forbidden
 from segments.gateways.input_files.access import FileAccess
-from segments.gateways.input_files.logins import Login, find_login
+from segments.gateways.input_files.logins import Login, find_login, login_names
 from segments.gateways.outgoing.store_endpoint import checked_endpoint
 
 
@@ -23,6 +23,11 @@ class InputRules:
     roots: tuple[str, ...] = ()
     endpoints: Rules = field(default_factory=lambda: Rules(Kind.STORE))
     logins_file: str = ""
+
+    @property
+    def login_names(self) -> list[str]:
+        """What the administrator's logins are called. Raises InvalidInput or Unavailable when they cannot be read."""
+        return login_names(self.logins_file)
 
     def access(self, folder: str, file_system: Mapping[str, str], *, table: str) -> FileAccess:
         """How ``folder`` (a path or an address, as a person wrote it) is read for a raw table, with the ``input.fs.*``

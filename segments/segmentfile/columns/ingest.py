@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from segments.datatypes.compute import pc
 from segments.datatypes.convert import BadValue, RefusedRows, convert, plain
+from segments.datatypes.shown_value import quoted_text
 from segments.domain.tables.schema import DEFAULT_MAX_LENGTH, FieldSpec, Schema
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
@@ -205,7 +206,7 @@ def _guarded(run: Callable[[pa.Table], Any], table: pa.Table, plan: Ingestion, w
 
 
 def _not_taken(value: Any) -> str:
-    return f"the expression does not take the value {str(value)[:120]!r}."
+    return f"the expression does not take the value {quoted_text(value, 120)}."
 
 
 def _joined(parts: Iterable[Any]) -> Any:

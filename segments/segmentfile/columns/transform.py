@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from segments.datatypes.compute import pc
 from segments.datatypes.convert import ARROW, BadValue, RefusedRows, convert, is_list, plain
 from segments.datatypes.javatext import parse_decimal, plain_decimal
+from segments.datatypes.shown_value import quoted_text
 from segments.datatypes.timecolumn import check_row_times, null_time
 from segments.domain.tables.schema import FieldSpec, Schema
 from segments.domain.tables.table_config import TableConfig
@@ -21,6 +22,8 @@ from segments.segmentfile.columns.ingest import Ingestion, apply_ingestion, leni
 from segments.segmentfile.format.buffers import lists_of, offsets_of, parts
 
 Mask = NDArray[np.bool_]
+#: Characters of a value that a refusal shows.
+_LONGEST: Final = 120
 _STRATEGIES: Final = ("TRIM_LENGTH", "ERROR", "SUBSTITUTE_DEFAULT_VALUE", "NO_ACTION")
 
 
@@ -108,7 +111,7 @@ def _refused(field: FieldSpec, row: int, bad: BadValue) -> InvalidInput:
 
 
 def _complaint(field: FieldSpec, where: str, value: Any, reason: str) -> str:
-    return f"Column '{field.name}'{where}: value {_shown(value)} {_fault(field, reason)}"
+    return f"Column '{field.name}'{where}: value {quoted_text(value, _LONGEST)} {_fault(field, reason)}"
 
 
 def _fault(field: FieldSpec, reason: str) -> str:
@@ -208,8 +211,3 @@ def _sanitize(values: Any, field: FieldSpec, filler: Any) -> Any:
 def _has_nul(values: Any) -> bool:
     filled = values.fill_null("") if values.null_count else values
     return bool((parts(filled)[1] == 0).any())
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 120 else text[:117] + "..."

@@ -35,7 +35,7 @@ class QuerySlots:
         with self._changed:
             if not self._is_free(user) and not self._changed.wait_for(lambda: self._is_free(user), self._patience_s):
                 raise TooManyRequests(
-                    f"{self._of[user]} queries of '{user}' and {self._count} in all are being answered.",
+                    f"Queries that are being answered: {self._of[user]} of '{user}', {self._count} in all.",
                     remedy="Send fewer at once, or raise PINOTADMIN_QUERIES_PER_USER or PINOTADMIN_QUERIES_AT_ONCE.",
                     retry_after_s=_AGAIN_S,
                 )

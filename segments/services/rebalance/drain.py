@@ -11,6 +11,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from segments.domain.formats.plural import counted
 from segments.domain.pinot.capabilities import REBALANCE_COMMIT
 from segments.domain.rebalance.drain import UNTAGGED, Drain, Held, Phase, Try
 from segments.domain.rebalance.job import Status, Who
@@ -180,7 +181,11 @@ def _begin(ctx: Context, drain: Drain, table: TableName, found: Held, last: Try)
     outlook = rebalance.preview(ctx, table, options, has_checks=False)
     if outlook.status is Status.NO_OP:
         what = f"{found.off} are switched off on it" if found.off else "a rebalance leaves them there"
-        return Try(now, last.job, f"{found.segments} segments stay: {what}. Repair the table, or delete them.")
+        return Try(
+            now,
+            last.job,
+            f"{counted(found.segments, 'segment', 'stays', 'stay')}: {what}. Repair the table, or delete what stays.",
+        )
     if outlook.status is Status.FAILED:
         return Try(now, last.job, outlook.description)
     actor = Actor(drain.who.name, f"drain of {drain.server}: {drain.who.reason}".rstrip(": "), drain.who.address)

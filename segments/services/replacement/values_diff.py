@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, TypeVar
 
 from segments.datatypes.inference.written_times import TIMESTAMP, millis_of, moment
+from segments.datatypes.shown_value import plain_text
 from segments.domain.formats.sql_name import quoted
 from segments.domain.tables.schema import FieldSpec
 from segments.errors import InvalidInput, PinotAdminError, Unavailable
@@ -220,7 +221,7 @@ def shown_value(value: Any, spec: FieldSpec | None) -> str:
         millis = millis_of(value, written)
         if millis is not None and (text := moment(millis)):
             return text.removesuffix("T00:00:00Z")
-    text = "null" if value is None else str(value)
+    text = plain_text(value)
     return text if len(text) <= 80 else f"{text[:80]}…"
 
 

@@ -13,6 +13,7 @@ from django.contrib.admin.models import LogEntry
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from segments.domain.formats.plural import counted
 from segments.models import AlertDelivery, AuditEvent, Finding, FindingSnooze, PassRun, Push
 from segments.services.replacement.history.causes import note_causes
 from segments.services.tables.design.uploads import remove_expired
@@ -49,7 +50,9 @@ def _old_records() -> list[str]:
     }
     counts = {what: _delete(rows) for what, rows in old.items()}
     return [
-        f"Deleted {count} {what} older than {settings.HISTORY_DAYS} days." for what, count in counts.items() if count
+        f"Deleted {what} older than {counted(settings.HISTORY_DAYS, 'day')}: {count:,}."
+        for what, count in counts.items()
+        if count
     ]
 
 

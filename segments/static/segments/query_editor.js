@@ -5,7 +5,7 @@
   const WORD = /[\w$]+$/;
   const MOST = 12;
   const columnsOf = new Map();
-  let editor, list, side, words, shown = [], chosen = 0, asked = 0;
+  let editor, list, side, words, shown = [], chosen = 0, asked = 0, isRunning = false;
 
   async function getJson(params) {
     const answer = await fetch(`${side.dataset.url}?${new URLSearchParams(params)}`, { headers: { Accept: "application/json" } });
@@ -204,7 +204,24 @@
   }
 
   function begun(event) {
-    if (event.target.id === "query-form") document.getElementById("query-problem").hidden = true;
+    if (event.target.id !== "query-form") return;
+    document.getElementById("query-problem").hidden = true;
+    isRunning = true;
+  }
+
+  function ended(event) {
+    if (event.target.id === "query-form") isRunning = false;
+  }
+
+  // Leaving
+
+  /** Nobody reads the answer any more: what runs is cancelled, as by the button. A beacon outlives its page. */
+  function leave() {
+    const cancel = document.getElementById("cancel-query");
+    if (!isRunning || !cancel) return;
+    const all = new FormData(editor.form), sent = new FormData();
+    for (const name of ["csrfmiddlewaretoken", "query"]) sent.append(name, all.get(name));
+    navigator.sendBeacon(cancel.getAttribute("hx-post"), sent);
   }
 
   // Formatting
@@ -255,6 +272,8 @@
     document.addEventListener("htmx:responseError", failed);
     document.addEventListener("htmx:sendError", failed);
     document.addEventListener("htmx:beforeRequest", begun);
+    document.addEventListener("htmx:afterRequest", ended);
+    window.addEventListener("pagehide", leave);
     snapshots();
     const button = document.getElementById("format-query");
     button.hidden = false;

@@ -374,3 +374,9 @@ def test_the_next_runs_of_an_interval_count_from_the_last_one(db: None) -> None:
     assert next_runs(row, NOW, 1) == [NOW]
     row.enabled = False
     assert next_runs(row, NOW) == []
+
+
+def test_the_menu_calls_schedules_what_the_console_calls_so(db: None) -> None:
+    text = logged_in("root", is_superuser=True).get(SCHEDULES).content.decode()
+    assert "Schedules" in text
+    assert "eriodic task" not in text

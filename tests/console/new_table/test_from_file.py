@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -11,10 +13,14 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from segments import wiring
+from segments.gateways.input_files.access import FileAccess
+from segments.gateways.input_files.rules import InputRules
+from segments.gateways.input_files.source import InputSource
 from segments.models import Grant, Push
 from segments.services.tables.schemas import read_schema
 from segments.services.tables.tables import list_tables
-from tests.console.conftest import logged_in
+from tests.console.conftest import FakeBroker, logged_in
 from tests.services.world import World
 
 pytestmark = pytest.mark.django_db
@@ -168,3 +174,71 @@ def test_a_first_query_is_offered_when_the_push_is_done(viewer: Client, world: W
 
     push = make_push(table_name="t", state="DONE", stage="END")
     assert "Query it" in viewer.get(f"/console/pushes/{push.pk}/").content.decode()
+
+
+def test_the_sample_has_true_false_and_null_as_json_has_them(adele: Client, world: World) -> None:
+    rows = [{"id": 1, "paid": True, "tags": ["a", None]}, {"id": 2, "paid": False}]
+    content = "\n".join(map(json.dumps, rows)).encode()
+    answer = adele.post(CHOOSE, {"file": SimpleUploadedFile("orders.json", content), "name": ""})
+    text = unescape(adele.get(answer["Location"]).content.decode())
+    for shown in ("<td>true</td>", "<td>false</td>", '<td>["a",null]</td>', "<code>true</code>"):
+        assert shown in text
+    assert not re.search(r">[^<]*\b(True|False|None)\b", text)
+
+
+@pytest.fixture
+def logins(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A login ``sales`` is kept for tables ``sales*``; each login that a store is asked with is noted."""
+    file, used = tmp_path / "logins.json", []
+    secrets = {"accessKey": "kept-key", "secretKey": "kept-secret"}
+    login = {"className": "org.apache.pinot.plugin.filesystem.S3PinotFS", "roots": ["s3://lake/in"], **secrets}
+    file.write_text(json.dumps({"sales": {**login, "tables": ["sales*"]}}))
+    rules = replace(world.ctx.inputs, logins_file=str(file))
+    local = rules.access(world.ctx.inputs.roots[0], {}, table="")
+
+    def access(self: InputRules, folder: str, given: Mapping[str, str], *, table: str) -> FileAccess:
+        used.append(dict(checked(self, folder, given, table=table).login).get("accessKey", ""))
+        return local
+
+    checked = InputRules.access
+    monkeypatch.setattr(InputRules, "access", access)
+    monkeypatch.setattr(InputSource, "folder", lambda *_: world.ctx.inputs.roots[0])
+    monkeypatch.setattr(wiring, "input_roots", lambda: ["s3://lake/in", *world.ctx.inputs.roots])
+    world.ctx = replace(world.ctx, inputs=rules)
+    return used
+
+
+def test_a_store_is_read_with_the_login_that_was_named(
+    adele: Client, world: World, root: Path, logins: list[str]
+) -> None:
+    (root / "a.csv").write_bytes(CSV)
+    with wiring.use(world.ctx, FakeBroker()):
+        text = adele.get(CHOOSE).content.decode()
+        assert '<option value="sales">' in text
+        asked = {"address": "s3://lake/in/sales_2024", "login": "sales", "name": ""}
+        answer = adele.post(CHOOSE, asked)
+        page = adele.get(answer["Location"]).content.decode()
+        other = adele.post(CHOOSE, {**asked, "name": "people"})
+    assert fields_of(page)["login"] == "sales"
+    assert set(logins) == {"kept-key"}
+    assert "kept-" not in text + page
+    assert "There is no login" in unescape(other.content.decode())
+
+
+def test_names_of_logins_are_shown_to_nobody_who_administers_only_some_tables(
+    world: World, root: Path, logins: list[str]
+) -> None:
+    rita = logged_in("rita")
+    Grant.objects.create(user_id=rita.session["_auth_user_id"], tables="flights", right="administer")
+    with wiring.use(world.ctx, FakeBroker()):
+        text = rita.get(CHOOSE).content.decode()
+    assert 'name="login"' in text
+    assert '<option value="sales">' not in text
+
+
+def test_a_table_of_a_hundred_columns_is_a_light_page(adele: Client, world: World) -> None:
+    names = [f"measured_value_{n:03d}" for n in range(100)]
+    rows = [",".join(f"{n * 17 + at}.5" for at in range(100)) for n in range(60)]
+    text = sent(adele, "\n".join([",".join(names), *rows]).encode())
+    open("/tmp/leftovers-grid.html", "w").write(text)
+    assert len(text.encode()) < 200_000

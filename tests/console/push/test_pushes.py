@@ -214,3 +214,27 @@ def test_another_refusal_is_shown_above_the_form(
     answer = operator.post("/console/pushes/new/", {"spec": "a: b", "reason": "r"})
     assert answer.status_code == 409
     assert 'role="alert"' in answer.content.decode()
+
+
+def test_an_uploaded_file_has_the_name_that_its_sender_gave_it(viewer: Client) -> None:
+    folder = "/data/in/.uploads/.0a1b/.0123456789abcdef0123456789abcdef"
+    push = make_push(
+        state="FAILED",
+        error=f"{folder}/flights.csv, line 3: 'x' is not an INT.",
+        spec={"jobType": "SegmentCreationAndMetadataPush", "inputDirURI": folder, "overwriteOutput": True},
+        plan={"files": [{"path": f"{folder}/flights.csv"}]},
+    )
+    make_push_segment(push, source=f"{folder}/flights.csv rows 1-2, {folder}/flights.csv rows 3-4")
+    text = viewer.get(f"/console/pushes/{push.pk}/").content.decode()
+    assert ".uploads" not in text
+    assert "flights.csv rows 1-2, flights.csv rows 3-4" in text
+    assert "inputDirURI: flights.csv (sent)\noverwriteOutput: true\n" in text
+    assert "flights.csv, line 3" in text
+
+
+def test_a_file_that_nobody_sent_has_its_whole_path(viewer: Client) -> None:
+    push = make_push(spec={"inputDirURI": "/data/in"}, plan={"files": [{"path": "/data/in/a.csv"}]})
+    make_push_segment(push, source="/data/in/a.csv")
+    text = viewer.get(f"/console/pushes/{push.pk}/").content.decode()
+    assert ">/data/in/a.csv<" in text
+    assert "inputDirURI: /data/in\n" in text

@@ -172,3 +172,10 @@ def test_explain_shows_the_plan_as_a_tree(viewer: Client, broker: FakeBroker) ->
     assert broker.asked == ["set a = 1; EXPLAIN PLAN FOR select 1 from t"]
     assert "BROKER_REDUCE(limit: 10)\n  COMBINE_SELECT</pre>" in text
     assert "<table" not in text
+
+
+def test_one_thing_is_counted_in_the_singular(viewer: Client, broker: FakeBroker) -> None:
+    broker.answer |= {"numDocsScanned": 1, "numSegmentsQueried": 1, "numServersQueried": 2}
+    text = viewer.post("/console/query/", {"sql": "select 1 from t"}, headers=HTMX).content.decode()
+    for words in ("<b>1</b> row scanned", "<b>1</b> segment queried", "<b>2</b> servers asked"):
+        assert words in text

@@ -92,7 +92,7 @@ def test_an_unknown_entry_is_a_page_that_says_so(operator: Client, opened: str) 
 
 
 def test_ending_from_the_console_is_a_background_job_that_the_page_follows(
-    operator: Client, world: World, opened: str
+    operator: Client, viewer: Client, world: World, opened: str
 ) -> None:
     answer = operator.post(f"{LINEAGE}{opened}/end/", {"reason": "ready"})
     assert answer.status_code == 302
@@ -104,6 +104,10 @@ def test_ending_from_the_console_is_a_background_job_that_the_page_follows(
         "1 of 1 replicas"
         in operator.get(f"{LINEAGE}{opened}/end/progress/", headers={"HX-Request": "true"}).content.decode()
     )
+    cancel = f'href="{LINEAGE}{opened}/end/cancel/"'
+    for page in ("", "end/progress/"):
+        assert cancel in operator.get(f"{LINEAGE}{opened}/{page}").content.decode()
+        assert cancel not in viewer.get(f"{LINEAGE}{opened}/{page}").content.decode()
     end_jobs.advance(world.ctx, job)
     assert state(world, opened) is State.COMPLETED
     assert (

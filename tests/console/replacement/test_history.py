@@ -241,3 +241,12 @@ def test_a_session_is_linked_while_it_is_kept(viewer: Client, follow: Callable[[
     assert f'/ingestion/sessions/{session.session_id}/">its session' in text(viewer)
     session.delete()
     assert "its session" not in text(viewer)
+
+
+def test_who_switched_in_spite_of_failed_checks_stands_beside_who_pushed(operator: Client, world: ServingWorld) -> None:
+    make_table(TYPED)
+    decided = {"decided_by": "ben", "decision": "<b>holiday"}
+    make_snapshot(1, TYPED, kind="switch", actor="ann", reason="daily", checks="overridden", **decided)
+    shown = text(operator)
+    assert "New data by ann: “daily”" in shown
+    assert "switched in spite of failed checks by ben: “&lt;b&gt;holiday”" in shown

@@ -159,7 +159,7 @@ def test_a_slot_comes_back_when_an_answer_is_never_read() -> None:
 def test_queries_at_once_are_bounded_by_user_and_in_all() -> None:
     slots = QuerySlots(in_all=3, per_user=2, patience_s=0.0)
     with slots.slot("ann"), slots.slot("ann"):
-        with pytest.raises(TooManyRequests, match="2 queries of 'ann' and 2 in all") as refused, slots.slot("ann"):
+        with pytest.raises(TooManyRequests, match="2 of 'ann', 2 in all") as refused, slots.slot("ann"):
             pass
         assert refused.value.data["retry_after_s"] == 1
         with slots.slot("bob"), pytest.raises(TooManyRequests), slots.slot("eve"):

@@ -51,9 +51,9 @@ def test_records_go_when_they_are_older_than_they_are_kept(settings: Any, monkey
                 cluster="c", table_name=str(days), spec={}, actor="ann", state=state, finished_at=ago(days)
             )
     assert housekeeping.run() == [
-        "Deleted 4 events of the audit older than 30 days.",
-        "Deleted 1 runs of passes older than 30 days.",
-        "Deleted 1 pushes older than 30 days.",
+        "Deleted events of the audit older than 30 days: 4.",
+        "Deleted runs of passes older than 30 days: 1.",
+        "Deleted pushes older than 30 days: 1.",
     ]
     assert [e.action for e in AuditEvent.objects.all()] == ["a0"]
     assert sorted((p.table_name, p.state) for p in Push.objects.all()) == [

@@ -12,7 +12,8 @@ from segments.api.documentation.answers.replacement import Answer, SnapshotSumma
 class TableSnapshot(Answer):
     """What queries saw from ``at`` on. ``madeBy`` says by what, ``entries`` by which lineage entries; ``state``:
     whether the table can go back to it, ``why`` not. ``startMs`` and ``endMs``: first and last time (epoch ms).
-    ``checks``: what the table's checks said of it; empty: none ran.
+    ``checks``: what the table's checks said of it; empty: none ran. ``decidedBy`` and ``decision``: who switched to it
+    although they failed, and why; empty: nobody had to.
     """
 
     number: int
@@ -27,6 +28,8 @@ class TableSnapshot(Answer):
     end_ms: int | None
     actor: str
     reason: str
+    decided_by: str
+    decision: str
     push: str
     session: str
     checks: str

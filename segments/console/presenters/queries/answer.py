@@ -16,14 +16,15 @@ SHOWN_ROWS: Final = 1000
 _CELLS: Final = 100_000
 #: Columns of EXPLAIN PLAN FOR, Pinot's and ours.
 _PLAN: Final = ["Operator", "Operator_Id", "Parent_Id"]
+#: Key -> what stands after the number, and what after a one.
 _STATS: Final = (
-    ("timeUsedMs", "ms"),
-    ("numDocsScanned", "rows scanned"),
-    ("totalDocs", "rows in total"),
-    ("numSegmentsQueried", "segments queried"),
-    ("numSegmentsProcessed", "segments processed"),
-    ("numServersResponded", "servers answered"),
-    ("numServersQueried", "servers asked"),
+    ("timeUsedMs", "ms", "ms"),
+    ("numDocsScanned", "rows scanned", "row scanned"),
+    ("totalDocs", "rows in total", "row in total"),
+    ("numSegmentsQueried", "segments queried", "segment queried"),
+    ("numSegmentsProcessed", "segments processed", "segment processed"),
+    ("numServersResponded", "servers answered", "server answered"),
+    ("numServersQueried", "servers asked", "server asked"),
 )
 
 
@@ -87,7 +88,9 @@ def present(answer: dict[str, Any], sql: str = "") -> Result:
         rows=_cells(columns, shown, written),
         total=len(rows),
         exceptions=[e if isinstance(e, dict) else {"message": str(e)} for e in answer.get("exceptions") or []],
-        stats=[(label, answer[key]) for key, label in _STATS if answer.get(key) is not None],
+        stats=[
+            (one if answer[key] == 1 else many, answer[key]) for key, many, one in _STATS if answer.get(key) is not None
+        ],
         is_partial=bool(answer.get("partialResult")) or len(rows) > most,
         may_be_cut=may_be_cut(sql, len(rows)),
         plan=plan_text([c.name for c in columns], shown),

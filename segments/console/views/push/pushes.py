@@ -21,7 +21,7 @@ from segments.console.listing import asked, cut, page_number
 from segments.console.presenters import push_outcome
 from segments.console.presenters.badges import mark
 from segments.console.presenters.checks import entry_report
-from segments.console.presenters.pushes import lease_is_lost, progress
+from segments.console.presenters.pushes import as_sent, lease_is_lost, progress, spec_text
 from segments.domain.push.offered_spec import offered_spec
 from segments.domain.push.push_spec import parse_spec
 from segments.domain.tables.table_config import TableConfig, parse_table_config
@@ -163,10 +163,11 @@ def _page(request: HttpRequest, push: Push) -> HttpResponse:
         "replaces": replaces and live["entry"] is not None,
         "checks": entry_report(wiring.context(push.cluster), table, push.entry_id) if replaces else None,
         "may_operate": may_operate(request, table.typed),
-        "segments": [(s, mark(s.state)) for s in push.segments.all()[:_SHOWN]],
+        "segments": [(s, mark(s.state), as_sent(push, s.source)) for s in push.segments.all()[:_SHOWN]],
         "segments_hidden": max(total - _SHOWN, 0),
         "report": _report(push),
         "bad_shown": _BAD_SHOWN,
+        "spec": spec_text(push),
     }
     return render(request, "console/push.html", context)
 
@@ -175,7 +176,9 @@ def _report(push: Push) -> dict[str, Any] | None:
     """What was found in the files, None when nothing was examined or there is nothing to say."""
     row: PushReport | None = getattr(push, "report", None)
     report = report_document(push, row) if row is not None else None
-    return report if report and (report["badRows"] or report["ignoredColumns"] or report["defaults"]) else None
+    if not report or not (report["badRows"] or report["ignoredColumns"] or report["defaults"]):
+        return None
+    return {**report, "badValues": [{**bad, "file": as_sent(push, bad["file"])} for bad in report["badValues"]]}
 
 
 def _live_context(push: Push) -> dict[str, Any]:
@@ -190,6 +193,7 @@ def _live_context(push: Push) -> dict[str, Any]:
         "entry": entry,
         "fate": push_outcome.fate(wiring.context, push) if push.state == Push.State.DONE else "",
         "progress": progress(push),
+        "error": as_sent(push, push.error) if push.error else "",
         "mark": mark(push.state),
         "is_lost": lease_is_lost(push, timezone.now()),
     }

@@ -79,10 +79,11 @@ def job_progress(request: HttpRequest, typed: str, entry_id: str) -> HttpRespons
     table, name = find_table(request, typed)
     ctx = wiring.context(table.cluster.name)
     entry, job = _entry_and_job(ctx, name, entry_id)
-    context = _ending(ctx, entry, job, entry.state if entry else None)
-    if not context["is_followed"]:
+    ending = _ending(ctx, entry, job, entry.state if entry else None)
+    if not ending["is_followed"]:
         return HttpResponse(headers={"HX-Refresh": "true"})
-    return render(request, "console/partials/end_job.html", {**context, "table": table, "entry_id": entry_id})
+    shown = {"table": table, "entry_id": entry_id, "may_operate": may(request, OPERATE, table.name)}
+    return render(request, "console/partials/end_job.html", {**ending, **shown})
 
 
 def _run_end(target: Target, values: Mapping[str, Any], actor: Actor) -> Outcome:
@@ -147,7 +148,7 @@ CANCEL_END: Final = Operation(
 def _run_check(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
     report = snapshot_checks.run_checks(target.ctx, target.name, target.arguments["entry_id"], actor=actor)
     failed = len(report.blocking) + len(report.warnings)
-    return Outcome(f"{len(report.outcomes)} checks ran, {failed} failed. Nothing was switched.")
+    return Outcome(f"{counted(len(report.outcomes), 'check')} ran, {failed} failed. Nothing was switched.")
 
 
 CHECK: Final = Operation(

@@ -23,6 +23,7 @@ from segments.console.new_table.draft import Draft, first_draft, grid_rows, post
 from segments.console.new_table.forms import INDEXES, KINDS, TYPES, SourceForm, TableForm, values_of
 from segments.domain.formats.bounded_json import parse_json
 from segments.domain.formats.json_model import read_model
+from segments.domain.push.file_system import to_pinot_fs_specs
 from segments.domain.push.push_model import RecordReader
 from segments.domain.tables.design.given_names import RESERVED, table_name_of
 from segments.domain.tables.table_config import parse_table_config
@@ -36,7 +37,7 @@ from segments.services.tables.replica_warnings import replica_warnings
 
 _ACTION: Final = "createTable"
 #: What the page's form carries on.
-_CARRIED: Final = ("upload", "address", "header")
+_CARRIED: Final = ("upload", "address", "login", "header")
 
 
 @page
@@ -44,14 +45,14 @@ _CARRIED: Final = ("upload", "address", "header")
 def choose(request: HttpRequest) -> HttpResponse:
     """Where the rows are: a file that is sent, or files that are there."""
     if request.method != "POST":
-        return _source_page(request, SourceForm(initial=asked(request, "address", "name")))
+        return _source_page(request, SourceForm(initial=asked(request, "address", "login", "name")))
     if not may_somewhere(request, ADMINISTER):
         return refused(request, _ACTION, "", ADMINISTER)
     form = SourceForm(request.POST, request.FILES)
     if not form.is_valid():
         return _source_page(request, form, HTTPStatus.UNPROCESSABLE_ENTITY)
     file, name = form.cleaned_data.get("file"), form.cleaned_data["name"]
-    source = {"address": form.cleaned_data["address"].strip()}
+    source = {key: form.cleaned_data[key].strip() for key in ("address", "login") if form.cleaned_data[key].strip()}
     try:
         if file is not None:
             name = name or table_name_of(file.name)
@@ -77,7 +78,7 @@ def design(request: HttpRequest) -> HttpResponse:
     try:
         inferred = _infer(request, given)
     except PinotAdminError as error:
-        source = SourceForm({"address": given.get("address", ""), "name": given.get("name", "")})
+        source = SourceForm({key: given.get(key, "") for key in ("address", "login", "name")})
         source.is_valid()
         source.errors.clear()
         source.refuse(error, "file" if given.get("upload") else "address")
@@ -132,7 +133,10 @@ def _infer(request: HttpRequest, given: dict[str, str]) -> InferredTable:
         reader = read_model(RecordReader, spec, "the way to read")
     has_header = {"yes": True, "no": False}.get(given.get("header", ""))
     try:
-        wish = InputWish(address, _fit_name(given), reader=reader, has_header=has_header)
+        login = "" if upload else given.get("login", "")
+        name = _fit_name(given) or (table_name_of(address) if login else "")  # a login is for tables of certain names
+        specs = to_pinot_fs_specs(address, login)
+        wish = InputWish(address, name, pinot_fs=specs, reader=reader, has_header=has_header)
         with uploads.named_as_sent(address) if upload else nullcontext():
             return infer_table(ctx_of(request), wish, roots=wiring.input_roots())
     except NotFound as error:
@@ -148,7 +152,7 @@ def _fit_name(given: dict[str, str]) -> str:
 
 def _again(given: dict[str, str], draft: Draft, header: str) -> str:
     """The query of the page's address with the other opinion about the first line."""
-    kept = {k: given[k] for k in ("upload", "address") if given.get(k)}
+    kept = {k: given[k] for k in ("upload", "address", "login") if given.get(k)}
     return urlencode({**kept, "name": draft.table.name, "header": header})
 
 
@@ -174,10 +178,20 @@ def _source_page(request: HttpRequest, form: SourceForm, status: int = HTTPStatu
     context = {
         "form": form,
         "may_administer": may_somewhere(request, ADMINISTER),
+        "logins": _logins(request),
         "reserved": " ".join(sorted(RESERVED)),
         "upload_to": address_of(f"{'' if cluster == default_cluster() else f'/clusters/{cluster}'}/api/v1/uploads"),
     }
     return render(request, "console/new_table/choose.html", context, status=status)
+
+
+def _logins(request: HttpRequest) -> list[str] | None:
+    """Names of stored logins for who may use all of them; None: there are none to name."""
+    try:
+        names = ctx_of(request).inputs.login_names
+    except PinotAdminError:  # whoever names one is shown why it cannot be read
+        names = []
+    return None if not names else names if may(request, ADMINISTER) else []
 
 
 def _design_page(

@@ -49,7 +49,7 @@ class _ServerLine:
 def state(request: HttpRequest, typed: str) -> HttpResponse:
     """The rebalance that runs, or ran last."""
     table, _ = find_table(request, typed)
-    context = {**head(request, table, "segments"), **_newest(request, table), "may_operate": may_operate(request)}
+    context = {**head(request, table, "segments"), **_newest(request, table)}
     return render(request, "console/table_rebalance.html", context)
 
 
@@ -62,7 +62,11 @@ def progress(request: HttpRequest, typed: str) -> HttpResponse:
     found = context["progress"]
     if found is not None and not found.is_open:
         return HttpResponse(headers={"HX-Refresh": "true"})
-    return render(request, "console/partials/rebalance.html", {**context, "table": table})
+    return render(
+        request,
+        "console/partials/rebalance.html",
+        {**context, "table": table, "may_operate": may_operate(request, table.name)},
+    )
 
 
 def _newest(request: HttpRequest, table: Table) -> dict[str, Any]:

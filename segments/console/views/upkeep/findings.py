@@ -5,6 +5,7 @@ number.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from django.db.models import Count, QuerySet
@@ -12,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from segments.console.access import may_administer_all, may_operate, may_somewhere, page
+from segments.console.access import may_administer_all, may_operate, page
 from segments.console.cluster_address import cluster_of
 from segments.console.listing import asked, cut, page_number
 from segments.console.presenters.clusters import cluster_frame
@@ -41,14 +42,12 @@ def finding_list(request: HttpRequest) -> HttpResponse:
     listing = cut(query.order_by(*order), page_number(request.GET.get("page")))
     context: dict[str, Any] = {
         "listing": listing,
-        "items": items(listing.rows, cluster_frame(request).offers.fixable),
+        "items": items(listing.rows, cluster_frame(request).offers.fixable, partial(may_operate, request)),
         "wanted": wanted,
         "is_closed": is_closed,
         "kinds": kinds(counts),
         "sorts": [(key, "last closed" if is_closed and not key else label) for key, (label, _) in SORTS.items()],
         "is_filtered": any(wanted[k] for k in _FILTERS) or wanted["closed"] in ("snoozed", "waiting"),
-        "may_operate": may_somewhere(request),
-        "may_operate_all": may_operate(request),
         "may_administer_all": may_administer_all(request),
     }
     return render(request, "console/findings.html", context)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Final
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from segments.console.access import find_table, may_somewhere, page
+from segments.console.access import find_table, may_operate, may_somewhere, page
 from segments.console.cluster_address import cluster_of
 from segments.console.listing import asked, cut, page_number
 from segments.console.presenters.clusters import cluster_frame
@@ -37,7 +38,9 @@ def pass_list(request: HttpRequest) -> HttpResponse:
         query = query.filter(task=wanted["task"])
     if wanted["table"]:
         query = query.filter(table_name__icontains=wanted["table"])
-    names = list(tables.values_list("name", flat=True)[: _MOST_LISTED + 1])
+    is_whole = may_operate(request)
+    all_names = tables.values_list("name", flat=True).iterator()
+    names = list(islice((n for n in all_names if is_whole or may_operate(request, n)), _MOST_LISTED + 1))
     context = {
         "tables": names[:_MOST_LISTED],
         "has_more_tables": len(names) > _MOST_LISTED,
@@ -45,6 +48,7 @@ def pass_list(request: HttpRequest) -> HttpResponse:
         "wanted": wanted,
         "passes": sorted(passes.WORDS.items()),
         "may_operate": may_somewhere(request),
+        "may_operate_all": is_whole,
         "theirs": sorted(cluster_frame(request).offers.own_passes),
     }
     return render(request, "console/passes.html", context)

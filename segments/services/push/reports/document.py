@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from segments.datatypes.shown_value import plain_text
 from segments.domain.push.push_report import PushReport, report_from_json
 from segments.domain.tables.schema import parse_schema
 from segments.errors import NotFound, PinotAdminError
@@ -75,4 +76,4 @@ def _defaults(push: Push) -> dict[str, str]:
         schema = parse_schema(push.plan.get("schema") or {})
     except PinotAdminError:
         return {}
-    return {f.name: str(f.default_null) for f in schema.fields}
+    return {f.name: plain_text(f.default_null) for f in schema.fields}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
@@ -22,6 +22,9 @@ _OF_SEGMENTS: Final = {
     Kind.DELETE: ("deleteSegments",),
     Kind.CHANGE: ("uploadSegments", "restoreSegments", "deleteSegments"),
 }
+_OVERRIDE: Final = "overrideChecks"
+#: What is on record of the checks of a switch that somebody decided on although they failed.
+_OVERRIDDEN: Final = "overridden"
 #: The mirror sees a change within this time, and a change is audited within this time.
 _NEAR: Final = timedelta(seconds=30)
 _AT_ONCE: Final = 200
@@ -30,13 +33,16 @@ _AT_ONCE: Final = 200
 @dataclass(frozen=True)
 class Cause:
     """Who, why, and the audit's event; None: it is not there any more. ``came_from``: the snapshot that queries saw
-    before somebody went back to this one; 0: nobody did, or it is not on record.
+    before somebody went back to this one; 0: nobody did, or it is not on record. ``decided_by`` and ``decision``: who
+    switched to it although the table's checks failed, and why; empty: nobody had to.
     """
 
     actor: str
     reason: str
     event: int | None = None
     came_from: int = 0
+    decided_by: str = ""
+    decision: str = ""
 
 
 def causes_of(rows: Sequence[Snapshot]) -> dict[int, Cause]:
@@ -45,7 +51,7 @@ def causes_of(rows: Sequence[Snapshot]) -> dict[int, Cause]:
     """
     if not rows:
         return {}
-    known = {r.number: Cause(r.actor, r.reason) for r in rows if r.actor}
+    known = {r.number: Cause(r.actor, r.reason, decided_by=r.decided_by, decision=r.decision) for r in rows if r.actor}
     audited = {**_by_entries(rows), **_by_segments(rows)}
     return known | {n: cause for n, cause in audited.items() if n not in known or known[n].actor == cause.actor}
 
@@ -61,7 +67,9 @@ def note_causes() -> int:
         for start in range(0, len(keys), _AT_ONCE):
             piece = list(rows.filter(pk__in=keys[start : start + _AT_ONCE]))
             for number, cause in causes_of(piece).items():
-                noted += rows.filter(number=number).update(actor=cause.actor, reason=cause.reason)
+                noted += rows.filter(number=number).update(
+                    actor=cause.actor, reason=cause.reason, decided_by=cause.decided_by, decision=cause.decision
+                )
     return noted
 
 
@@ -75,7 +83,7 @@ def _by_entries(rows: Sequence[Snapshot]) -> dict[int, Cause]:
         cluster=first.cluster.name,
         target=first.table_name,
         outcome="done",
-        action__in=sorted({a for actions in _OF_ENTRIES.values() for a in actions}),
+        action__in=sorted({a for actions in _OF_ENTRIES.values() for a in actions} | {_OVERRIDE}),
         detail__entry__in=ids,
     ).order_by("id")
     named: dict[tuple[str, str], list[AuditEvent]] = {}
@@ -85,13 +93,22 @@ def _by_entries(rows: Sequence[Snapshot]) -> dict[int, Cause]:
 
 
 def _by_entry(row: Snapshot, named: Mapping[tuple[str, str], Sequence[AuditEvent]]) -> Cause | None:
+    found = [e for a in _OF_ENTRIES[Kind(row.kind)] if (e := _nearest(row, named, a)) is not None]
+    if not found:
+        return None
+    made = Cause(found[0].actor, found[0].reason, found[0].pk, _came_from(found[0]))
+    decided = _nearest(row, named, _OVERRIDE) if row.checks == _OVERRIDDEN else None
+    if decided is None:
+        return made
+    # Who decided ended it, too: the data are of who started it.
+    began = found[-1]
+    return replace(made, actor=began.actor, reason=began.reason, decided_by=decided.actor, decision=decided.reason)
+
+
+def _nearest(row: Snapshot, named: Mapping[tuple[str, str], Sequence[AuditEvent]], action: str) -> AuditEvent | None:
     """An entry that one return made may be taken back by the next: the event that is nearest to the switch counts."""
-    for action in _OF_ENTRIES[Kind(row.kind)]:
-        events = next((named[action, i] for i in row.entries if (action, i) in named), ())
-        if events:
-            event = min(events, key=lambda e: abs(e.at - row.at))
-            return Cause(event.actor, event.reason, event.pk, _came_from(event))
-    return None
+    events = next((named[action, i] for i in row.entries if (action, i) in named), ())
+    return min(events, key=lambda e: abs(e.at - row.at), default=None)
 
 
 def _came_from(event: AuditEvent) -> int:
