@@ -15,7 +15,7 @@ from contextlib import suppress
 import django
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
-from django.db import DatabaseError, connections
+from django.db import DatabaseError, OperationalError, connections
 
 from pinotadmin.configuration import command as config_command
 from pinotadmin.version import VERSION
@@ -44,13 +44,20 @@ def main() -> int:
 
 
 def manage(argv: Sequence[str]) -> int:
-    """A command of Django's; a setting that is wrong, and a database that is newer than we are, is one clear line."""
+    """A command of Django's; a wrong setting, and a database that is newer than we are or cannot be used, is one line
+    (``--traceback``: everything about the last).
+    """
     try:
         if not {"-h", "--help"} & set(argv):
             _check_database(argv[1] if len(argv) > 1 else "")
         execute_from_command_line(list(argv))
     except (ImproperlyConfigured, StateConflict) as error:
         sys.stderr.write(f"error: {error}\n")
+        return 1
+    except OperationalError as error:
+        if "--traceback" in argv:
+            raise
+        sys.stderr.write(f"error: DATABASE_URL cannot be used: {str(error).strip()}\n")
         return 1
     return 0
 

@@ -1,0 +1,44 @@
+"""A command whose database, or whose running installation, is not there says so in one line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def ended(data: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """``manage.py COMMAND`` with this data folder; the database is a folder, so that it cannot be opened."""
+    (data / "db.sqlite3").mkdir()
+    left_out = ("DATABASE_URL", "PINOTADMIN_URL", "PINOTADMIN_CREDENTIALS")
+    environment = {name: value for name, value in os.environ.items() if name not in left_out}
+    return subprocess.run(
+        [sys.executable, str(ROOT / "manage.py"), *command],
+        env={**environment, "PINOTADMIN_DATA_DIR": str(data)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("command", [["setup_database"], ["cluster", "list"], ["changepassword", "admin"]])
+def test_a_database_that_cannot_be_used_is_named_without_a_traceback(tmp_path: Path, command: list[str]) -> None:
+    done = ended(tmp_path, *command)
+    assert done.returncode == 1
+    assert done.stderr == "error: DATABASE_URL cannot be used: unable to open database file\n"
+
+
+def test_all_of_it_is_shown_to_who_asks_for_it(tmp_path: Path) -> None:
+    done = ended(tmp_path, "setup_database", "--traceback")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (1, "Traceback (most recent call last):")
+
+
+def test_who_names_no_installation_learns_where_one_was_looked_for(tmp_path: Path) -> None:
+    done = ended(tmp_path, "query", "select 1 from flights")
+    assert done.returncode == 2
+    assert f"No 'up' runs with its data in {tmp_path}; PINOTADMIN_DATA_DIR names another folder." in done.stderr
