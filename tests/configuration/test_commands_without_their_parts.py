@@ -41,4 +41,5 @@ def test_all_of_it_is_shown_to_who_asks_for_it(tmp_path: Path) -> None:
 def test_who_names_no_installation_learns_where_one_was_looked_for(tmp_path: Path) -> None:
     done = ended(tmp_path, "query", "select 1 from flights")
     assert done.returncode == 2
-    assert f"No 'up' runs with its data in {tmp_path}; PINOTADMIN_DATA_DIR names another folder." in done.stderr
+    assert f"{tmp_path / 'endpoints.json'} is not there: no 'up' has its data in that folder" in done.stderr
+    assert "PINOTADMIN_DATA_DIR names another one" in done.stderr
