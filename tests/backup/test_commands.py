@@ -57,10 +57,13 @@ def test_a_backup_comes_back_under_another_name_and_on_other_servers(tmp_path: P
         without = {**there, "PINOTADMIN_ADMIN_PASSWORD": ""}
         refused = run(without, "restore", str(tmp_path / "backup.gz"), "--set-admin-password")
         assert (refused.returncode, "from PINOTADMIN_ADMIN_PASSWORD: set that" in refused.stderr) == (1, True)
+        tried = run(there, "restore", str(tmp_path / "backup.gz"), "--dry-run")
+        assert "Without --server, the names of Server_a_1 stay" in tried.stdout, tried.stderr
         there["PINOTADMIN_ADMIN_PASSWORD"] = "another-one-of-the-target"
         options = ("--server", "Server_a_1=Server_b_2", "--set-admin-password")
         restored = run(there, "restore", str(tmp_path / "backup.gz"), *options)
         assert restored.stdout.splitlines()[-1].startswith("Restored "), restored.stderr
+        assert "Without --server" not in restored.stdout
         store = ZooKeeperStore(zookeeper.hosts, "two", connect_timeout=30.0)
         assert len(store.children(paths.segments("t_OFFLINE"))) == NUMBER
         assert store.get(paths.segment("t_OFFLINE", "t_7")).record.simple == {"segment.crc": "7"}
