@@ -7,21 +7,28 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Final
 
 import django
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
-from django.db import DatabaseError, connections
+from django.db import DatabaseError, OperationalError, connections
 
 from pinotadmin.configuration import command as config_command
 from pinotadmin.version import VERSION
 from pinotadmin_client.commands.main import COMMAND_NAMES
 from segments.errors import StateConflict
+from segments.management.database_problem import database_problem
 from segments.management.newer_database import WRITING, refuse_newer_database
+
+#: What runs until it is stopped, so that lost connections to ZooKeeper belong into its log. Other commands end, and say
+#: in the end what did not answer.
+_PARTS: Final = ("up", "run", "run_server", "run_mirror")
 
 
 def run(argv: Sequence[str]) -> int:
@@ -44,13 +51,23 @@ def main() -> int:
 
 
 def manage(argv: Sequence[str]) -> int:
-    """A command of Django's; a setting that is wrong, and a database that is newer than we are, is one clear line."""
+    """A command of Django's; a wrong setting, and a database that is newer than we are or cannot be used, is one line
+    (``--traceback``: everything about the last).
+    """
+    command = argv[1] if len(argv) > 1 else ""
+    if command not in _PARTS:
+        logging.getLogger("kazoo.discreet").addFilter(lambda record: record.levelno >= logging.ERROR)
     try:
         if not {"-h", "--help"} & set(argv):
-            _check_database(argv[1] if len(argv) > 1 else "")
+            _check_database(command)
         execute_from_command_line(list(argv))
     except (ImproperlyConfigured, StateConflict) as error:
         sys.stderr.write(f"error: {error}\n")
+        return 1
+    except OperationalError as error:
+        if "--traceback" in argv:
+            raise
+        sys.stderr.write(f"error: {database_problem(error)}\n")
         return 1
     return 0
 

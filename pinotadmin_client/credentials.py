@@ -50,9 +50,15 @@ def of_user(url: str, user: str, password: str) -> Credentials:
 
 
 def find(
-    url: str = "", token_file: str = "", file: str = "", environment: Mapping[str, str] = os.environ
+    url: str = "",
+    token_file: str = "",
+    file: str = "",
+    environment: Mapping[str, str] = os.environ,
+    *,
+    hint: str = "",
 ) -> Credentials:
-    """What is given counts before the environment, the environment before the file.
+    """What is given counts before the environment, the environment before the file. ``hint``: a sentence for whoever
+    named no installation.
 
     ``token_file`` holds nothing but a token: a token is not an argument of a command, for others can list those. Raises
     NoCredentials.
@@ -62,7 +68,8 @@ def find(
     token = _token(Path(token_file)) if token_file else environment.get(TOKEN, "").strip()
     address = url or environment.get(URL, "") or (found.url if found else "")
     if not address:
-        raise NoCredentials(f"No installation is named: give --url, {URL} or a file with --credentials or {FILE}.")
+        said = f"No installation is named: give --url, {URL} or a file with --credentials or {FILE}."
+        raise NoCredentials(f"{said} {hint}".rstrip())
     authorities = environment.get(CA, "") or (found.authorities if found else "")
     if token:
         return replace(of_token(address, token), authorities=authorities)

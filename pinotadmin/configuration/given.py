@@ -24,6 +24,8 @@ FILE: Final = "PINOTADMIN_CONFIG"
 PREFIX: Final = "PINOTADMIN_"
 #: Set by our own processes for one another.
 INTERNAL: Final = frozenset({"PINOTADMIN_PROCESS", "PINOTADMIN_WARM_SPARK", "PINOTADMIN_CACHE"})
+#: Of the systemd unit: more options of its role's command.
+UNIT: Final = frozenset({"PINOTADMIN_RUN_OPTIONS"})
 #: Of the REST client's commands.
 CLIENT: Final = frozenset({"PINOTADMIN_URL", "PINOTADMIN_TOKEN", "PINOTADMIN_CREDENTIALS"})
 _T = TypeVar("_T")
@@ -91,7 +93,7 @@ class Given:
 
     def unknown(self) -> list[tuple[str, str]]:
         """Names in the environment or the file that look like ours and are none, each with the nearest that is."""
-        known = {*self.settings, *INTERNAL, *CLIENT, FILE}
+        known = {*self.settings, *INTERNAL, *UNIT, *CLIENT, FILE}
         names = {n for n in self._environ if n.startswith(PREFIX)} | self._from_file
         nearest = {name: difflib.get_close_matches(name, known, 1) for name in names - known}
         return sorted((name, found[0] if found else "") for name, found in nearest.items())

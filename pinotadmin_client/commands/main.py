@@ -44,12 +44,15 @@ def run(
     program: str = "pinotadmin",
     *,
     credentials_file: str = "",
+    hint: str = "",
     http: httpx.Client | None = None,
 ) -> int:
-    """Do what the arguments say; returns the exit status. ``credentials_file`` is taken where none is named."""
+    """Do what the arguments say; returns the exit status. ``credentials_file`` is taken where none is named; without
+    one, ``hint`` is said to whoever names no installation.
+    """
     given = _parser(program).parse_args(arguments)
     try:
-        found = find(given.url, given.token_file, given.credentials or credentials_file)
+        found = find(given.url, given.token_file, given.credentials or credentials_file, hint=hint)
         with Client(found.url, credentials=found, cluster=given.cluster, timeout_s=given.timeout, http=http) as client:
             _COMMANDS[given.command](client, given)
     except (ClientError, ValueError) as error:

@@ -185,16 +185,21 @@ class Planner:
             parts.append(self._child("redis", *command, probe=redis_probe(self._ports.redis, password), umask=_PRIVATE))
         return parts
 
+    @property
+    def _admin_password(self) -> dict[str, str]:
+        return {"PINOTADMIN_ADMIN_PASSWORD": self._credentials.admin_password}
+
     def _setup(self) -> ChildSpec:
-        password = {"PINOTADMIN_ADMIN_PASSWORD": self._credentials.admin_password}
-        return self._manage("setup", "setup_database", once=True, environment=password)
+        return self._manage("setup", "setup_database", once=True, environment=self._admin_password)
 
     def _restore(self) -> list[ChildSpec]:
         if self._options.restore is None:
             return []
         ours = (self._instance(index) for index in range(len(self._ports.servers)))
         pairs = [f"--server={old}={new}" for old, new in zip(self._options.restored_servers, ours, strict=False)]
-        return [self._manage("restore", "restore", str(self._options.restore), *pairs, once=True, after=_STATE)]
+        # What is printed at the end, and stands in endpoints.json, is the password of this installation.
+        arguments = ("restore", str(self._options.restore), "--set-admin-password", *pairs)
+        return [self._manage("restore", *arguments, once=True, environment=self._admin_password, after=_STATE)]
 
     def _server(self, index: int) -> ChildSpec:
         ports, name = self._ports.servers[index], f"server-{index + 1}"

@@ -25,6 +25,14 @@ def run(environment: dict[str, str], *command: str) -> subprocess.CompletedProce
     return subprocess.run(line, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
 
 
+def known_passwords(environment: dict[str, str], *passwords: str) -> str:
+    """For each, whether it is that of the user admin."""
+    lines = "from django.contrib.auth import authenticate as a; "
+    lines += f"print(*(a(username='admin', password=p) is not None for p in {passwords!r}))"
+    done = run(environment, "shell", "--no-imports", "-c", lines)
+    return done.stdout.strip() or done.stderr
+
+
 def test_a_backup_comes_back_under_another_name_and_on_other_servers(tmp_path: Path) -> None:
     zookeeper = start_zookeeper(tmp_path / "zookeeper")
     settings = {
@@ -46,13 +54,22 @@ def test_a_backup_comes_back_under_another_name_and_on_other_servers(tmp_path: P
         assert "files listed" in made.stdout, made.stderr
         there = {**settings, "PINOTADMIN_CLUSTER": "two", "DATABASE_URL": f"sqlite:///{tmp_path}/two.sqlite3"}
         assert run(there, "setup_database").returncode == 0
-        restored = run(there, "restore", str(tmp_path / "backup.gz"), "--server", "Server_a_1=Server_b_2")
+        without = {**there, "PINOTADMIN_ADMIN_PASSWORD": ""}
+        refused = run(without, "restore", str(tmp_path / "backup.gz"), "--set-admin-password")
+        assert (refused.returncode, "from PINOTADMIN_ADMIN_PASSWORD: set that" in refused.stderr) == (1, True)
+        tried = run(there, "restore", str(tmp_path / "backup.gz"), "--dry-run")
+        assert "Without --server, the names of Server_a_1 stay" in tried.stdout, tried.stderr
+        there["PINOTADMIN_ADMIN_PASSWORD"] = "another-one-of-the-target"
+        options = ("--server", "Server_a_1=Server_b_2", "--set-admin-password")
+        restored = run(there, "restore", str(tmp_path / "backup.gz"), *options)
         assert restored.stdout.splitlines()[-1].startswith("Restored "), restored.stderr
+        assert "Without --server" not in restored.stdout
         store = ZooKeeperStore(zookeeper.hosts, "two", connect_timeout=30.0)
         assert len(store.children(paths.segments("t_OFFLINE"))) == NUMBER
         assert store.get(paths.segment("t_OFFLINE", "t_7")).record.simple == {"segment.crc": "7"}
         assert store.get(paths.ideal_state("t_OFFLINE")).record.maps == {"t_0": {"Server_b_2": "ONLINE"}}
         store.close()
+        assert known_passwords(there, "correct-horse-battery", "another-one-of-the-target") == "False True"
         refused = run(settings, "restore", str(tmp_path / "backup.gz"))
         assert refused.returncode == 1
         assert "is not empty: ZooKeeper has records below" in refused.stderr

@@ -49,7 +49,13 @@ def test_a_rebalance_is_begun_with_a_reason_followed_and_stopped(operator: Clien
     world.serve_some(4)
     rebalance.keep(world.ctx)
     assert "50 %" in operator.get(f"{PAGE}progress/").content.decode()
-    assert "is running" in operator.post(f"{PAGE}begin/", {"reason": "again"}).content.decode()
+    again = operator.get(f"{PAGE}begin/").content.decode()
+    assert "A rebalance of this table runs." in again
+    assert "It is 50 % done, requested by olga." in again
+    assert "Afterwards" not in again, "what is still to be loaded is not known to be moving already"
+    refused = operator.post(f"{PAGE}begin/", {"reason": "again"}).content.decode()
+    assert "is running" in refused
+    assert f"DELETE /tables/{TYPED.removesuffix('_OFFLINE')}/rebalance?type=OFFLINE" in refused
     text = operator.post(f"{PAGE}stop/", {"reason": "enough"}, follow=True).content.decode()
     assert "The rebalance is stopped" in text
     assert "Stopped by olga: enough" in text

@@ -9,8 +9,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 
+from pinotadmin.configuration.given import Given
 from segments.management.commands.run import ROLES, Command
+from tests.packaging.settings_named import known_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 UNIT = ROOT / "deployment/systemd/pinotadmin@.service"
@@ -52,6 +55,13 @@ def test_a_unit_starts_every_role_again_and_gives_it_no_more_rights_than_it_need
     assert {section for section, _, _ in unit_lines()} == {"Unit", "Service", "Install"}
 
 
+def test_config_check_in_the_environment_of_a_unit_names_nothing_that_the_unit_itself_asks_for() -> None:
+    named = set(re.findall(r"\bPINOTADMIN_[A-Z_]+\b", UNIT.read_text()))
+    assert {"PINOTADMIN_CONFIG", "PINOTADMIN_DATA_DIR", "PINOTADMIN_RUN_OPTIONS"} <= named
+    given = Given(dict.fromkeys(named - {"PINOTADMIN_CONFIG"}, "1"))
+    assert {name for name, _ in given.unknown()} - known_settings() == set()
+
+
 def test_systemd_takes_the_unit(tmp_path: Path) -> None:
     analyze = shutil.which("systemd-analyze")
     if analyze is None:
@@ -75,3 +85,12 @@ def test_the_image_is_made_of_files_that_are_there_and_runs_as_nobody_special() 
     for command in (part for line in installs for part in line.split("&&") if "pip install" in part):
         assert "--require-hashes" in command or "--no-deps" in command, command
     assert "/" not in next(words for name, words in steps if name == "FROM")[0], "no registry is named"
+
+
+def test_the_image_sets_what_are_settings_and_opens_the_ports_that_its_parts_listen_at() -> None:
+    steps = instructions()
+    given = {word.partition("=")[0] for name, words in steps if name == "ENV" for word in words}
+    assert {name for name in given if name.startswith("PINOTADMIN_")} - known_settings() == set()
+    run = Command().create_parser("pinotadmin", "run")
+    listening = {settings.PORT, run.parse_args(["server"]).admin_port}
+    assert [{int(word) for word in words} for name, words in steps if name == "EXPOSE"] == [listening]

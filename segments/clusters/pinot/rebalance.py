@@ -36,7 +36,7 @@ def start(ctx: Context, table: TableName, options: Options, actor: Actor) -> Res
     if running is not None and running.is_open:
         raise StateConflict(
             f"A rebalance of table '{table}' is running: {running.job_id}.",
-            remedy="Wait for it, or stop it with DELETE /tables/{table}/rebalance.",
+            remedy=f"Wait for it, or stop it with DELETE /tables/{table.raw}/rebalance?type={table.type}.",
             job=running.job_id,
         )
     planned = _dry_run(ctx, table, options, has_checks=False)

@@ -21,7 +21,8 @@ _KINDS: Final = ("Server", "Broker", "Controller", "Minion")
 @dataclass(frozen=True)
 class InstanceRow:
     """One instance. ``tables``: typed names of what it holds, None when it does not say; ``process``: pid@host, empty
-    while it is down; ``is_drained``: a drain of it is on record, ``problem``: what is in its way.
+    while it is down; ``is_drained``: a drain of it is on record, ``problem``: what is in its way; ``next_step``: what a
+    person does once it is over.
     """
 
     name: str
@@ -32,11 +33,17 @@ class InstanceRow:
     tables: list[str] | None
     is_drained: bool = False
     problem: str = ""
+    next_step: str = ""
 
     @property
     def is_server(self) -> bool:
         """Does it hold segments?"""
         return self.kind == "Server"
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences below its state."""
+        return [text for text in (self.problem, self.next_step) if text]
 
     @property
     def drain_button(self) -> str:
@@ -70,7 +77,15 @@ def instance_rows(ctx: Context, may_read: Callable[[str], bool]) -> list[Instanc
         mark = _mark(configs[name], drain, is_unreachable, is_silent)
         rows.append(
             InstanceRow(
-                name, _kind(name), mark, configs[name], process, tables, drain is not None, _problem(drain, may_read)
+                name,
+                _kind(name),
+                mark,
+                configs[name],
+                process,
+                tables,
+                drain is not None,
+                _problem(drain, may_read),
+                _next_step(name, drain, is_up=not is_unreachable),
             )
         )
     return rows
@@ -79,6 +94,12 @@ def instance_rows(ctx: Context, may_read: Callable[[str], bool]) -> list[Instanc
 def _problem(drain: Drain | None, may_read: Callable[[str], bool]) -> str:
     found = {table: why for table, why in drain.problems.items() if may_read(table)} if drain is not None else {}
     return f"{min(found)}: {found[min(found)]}" if found else ""
+
+
+def _next_step(name: str, drain: Drain | None, *, is_up: bool) -> str:
+    if drain is None or drain.is_at_work:
+        return ""
+    return "Nothing is left on it. " + ("Stop it for good." if is_up else f"DELETE /instances/{name} removes it.")
 
 
 def _mark(config: InstanceConfig, drain: Drain | None, is_unreachable: bool, is_silent: bool) -> Mark:

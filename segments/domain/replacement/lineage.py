@@ -147,7 +147,7 @@ class Lineage:
         if found is None:
             raise NotFound(
                 f"Lineage entry '{entry_id}' does not exist in table '{self.table}'.",
-                remedy="List the entries with GET /segments/{table}/lineage.",
+                remedy=f"List the entries with GET /segments/{self.table}/lineage.",
                 entry=entry_id,
             )
         return found

@@ -13,6 +13,7 @@ from django.db import DatabaseError
 from segments import wiring
 from segments.domain.formats.plural import counted
 from segments.errors import PinotAdminError
+from segments.management.database_problem import database_problem
 from segments.management.running_installation import add_data_dir, use_installation
 from segments.services.backup.backup import make_backup
 from segments.services.core.context import Actor
@@ -39,8 +40,10 @@ class Command(BaseCommand):
         use_installation(options["data_dir"])
         try:
             made = make_backup(wiring.context(), options["file"].absolute(), actor, settings.VERSION, self.stdout.write)
-        except (PinotAdminError, DatabaseError) as error:
+        except PinotAdminError as error:
             raise CommandError(str(error)) from error
+        except DatabaseError as error:
+            raise CommandError(database_problem(error)) from error
         finally:
             wiring.close()
         self.stdout.write(

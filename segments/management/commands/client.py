@@ -32,5 +32,9 @@ class Command(BaseCommand):
         """Exits with the command's status."""
         running = Path(settings.DATA_DIR) / "endpoints.json"
         found = str(running) if running.is_file() else ""
+        hint = (
+            f"{running} is not there: no 'up' has its data in that folder (PINOTADMIN_DATA_DIR names another one), or "
+            "a part of it is down."
+        )
         program = "manage.py client" if Path(sys.argv[0]).name == "manage.py" else "pinotadmin"
-        sys.exit(run([*self.command, *options["arguments"]], program, credentials_file=found))
+        sys.exit(run([*self.command, *options["arguments"]], program, credentials_file=found, hint=hint))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from django.db import DatabaseError
 from segments import wiring
 from segments.domain.formats.plural import counted
 from segments.errors import PinotAdminError
+from segments.management.commands.setup_database import set_admin_password
+from segments.management.database_problem import database_problem
 from segments.management.running_installation import add_data_dir, use_installation
 from segments.request_ids import request_of_its_own
 from segments.services.backup.history_copies import restore_history
@@ -46,6 +49,10 @@ class Command(BaseCommand):
         parser.add_argument(
             "--without-missing", action="store_true", help="also when files of the deep store are missing"
         )
+        parser.add_argument(
+            "--set-admin-password", action="store_true",
+            help="the user admin gets PINOTADMIN_ADMIN_PASSWORD; else it has, as everybody, the password of the backup",
+        )  # fmt: skip
         parser.add_argument("--reason", default="", help="goes into the audit record")
         add_data_dir(parser)
 
@@ -57,6 +64,9 @@ class Command(BaseCommand):
         if options["history"]:
             self._history()
             return
+        password = os.environ.get("PINOTADMIN_ADMIN_PASSWORD", "")
+        if options["set_admin_password"] and not password:
+            raise CommandError("--set-admin-password takes the password from PINOTADMIN_ADMIN_PASSWORD: set that.")
         wanted = Wanted(options["replace"], dict(options["server"]), options["without_missing"], options["dry_run"])
         try:
             wiring.store(restoring=True)
@@ -65,10 +75,14 @@ class Command(BaseCommand):
                     wiring.context(), options["file"], wanted, Actor(getpass.getuser(), options["reason"]),
                     self.stdout.write,
                 )  # fmt: skip
-        except (PinotAdminError, DatabaseError) as error:
+        except PinotAdminError as error:
             raise CommandError(str(error)) from error
+        except DatabaseError as error:
+            raise CommandError(database_problem(error)) from error
         finally:
             wiring.close()
+        if options["set_admin_password"] and not wanted.dry_run:
+            set_admin_password(password)
         self._say(done, dry_run=wanted.dry_run)
 
     def _history(self) -> None:

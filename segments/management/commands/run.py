@@ -46,7 +46,10 @@ class Command(BaseCommand):
         """The role; of servers their name and ports."""
         parser.add_argument("role", choices=ROLES, help=_PURPOSES)
         parser.add_argument("--name", default="server-1", help="of a server: folder below DATA_DIR with its segments")
-        parser.add_argument("--port", type=int, default=8098, help="of a server: part of its name Server_HOST_PORT")
+        parser.add_argument(
+            "--port", type=int, default=8098,
+            help="of a server: part of its name Server_HOST_PORT; nothing listens at it",
+        )  # fmt: skip
         parser.add_argument(
             "--web-processes", type=web_count, default=settings.WEB_PROCESSES,
             help="of the role web: processes behind the one port, each also at one of the ports behind it (default: "

@@ -56,3 +56,11 @@ def ensure_admin(password: str) -> bool:
         raise CommandError(f"The user '{ADMIN_USER}' is to be created: set PINOTADMIN_ADMIN_PASSWORD.")
     users.objects.create_superuser(username=ADMIN_USER, password=password)
     return True
+
+
+def set_admin_password(password: str) -> None:
+    """The super user has this password; created if the database has none of that name."""
+    if not ensure_admin(password):
+        user = get_user_model().objects.get(username=ADMIN_USER)
+        user.set_password(password)
+        user.save(update_fields=["password"])

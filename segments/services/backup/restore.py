@@ -32,6 +32,8 @@ from segments.store.records.restore_under_way import begin_restore, end_restore,
 _MOST: Final = 100
 _BYTES: Final = 60_000
 _TRIES: Final = 5
+#: Servers that a sentence names.
+_NAMED: Final = 5
 #: Records that only a cluster with tables, or with Pinot clusters, has.
 _SIGNS_OF_USE: Final = (paths.TABLE_CONFIGS, paths.SCHEMAS, paths.SEGMENTS, paths.CLUSTERS)
 
@@ -80,7 +82,7 @@ def restore(
     if not wanted.dry_run:
         _write(ctx, backup, wanted, actor, progress)
     counts = backup.counts
-    return Restored(counts["znode"], counts["row"], counts["file"], tuple(missing), tuple(_notes(wanted)))
+    return Restored(counts["znode"], counts["row"], counts["file"], tuple(missing), tuple(_notes(backup, wanted)))
 
 
 def _check_target(ctx: Context, wanted: Wanted) -> None:
@@ -199,7 +201,14 @@ def _batches(creates: Iterable[tuple[Create, int]]) -> Iterator[list[Create]]:
         yield batch
 
 
-def _notes(wanted: Wanted) -> Iterator[str]:
+def _notes(backup: BackupReader, wanted: Wanted) -> Iterator[str]:
+    kept = sorted(set(backup.header.get("servers") or ()) - wanted.servers.keys())
+    if kept:
+        more = f" and {len(kept) - _NAMED:,} more" if len(kept) > _NAMED else ""
+        yield (
+            f"Without --server, the names of {', '.join(kept[:_NAMED])}{more} stay: segments are looked for there, so "
+            "start servers with these hosts and ports."
+        )
     if wanted.dry_run:
         return
     stored = Cluster.objects.filter(auth_source="stored").values_list("name", flat=True)

@@ -68,7 +68,7 @@ def reload_segments(
 def not_assigned(segment: str, table: TableName) -> NotFound:
     """To raise for a segment that is not in the table's ideal state."""
     return NotFound(
-        f"Segment '{segment}' is not assigned in table '{table}'.", remedy="List them with GET /segments/{table}."
+        f"Segment '{segment}' is not assigned in table '{table}'.", remedy=f"List them with GET /segments/{table.raw}."
     )
 
 

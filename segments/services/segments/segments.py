@@ -108,7 +108,7 @@ def read_record(ctx: Context, tables: Iterable[TableName], segment: str) -> tupl
             return table, found
     raise NotFound(
         f"Segment '{segment}' does not exist in table '{listed[0].raw}'.",
-        remedy="List them with GET /segments/{table}.",
+        remedy=f"List them with GET /segments/{listed[0].raw}.",
     )
 
 

@@ -11,6 +11,7 @@ from segments import wiring
 from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import Unavailable
 from segments.models import AuditEvent
+from segments.services.rebalance import drain
 from segments.store import paths
 from segments.store.records.instances import instance_configs, join
 from segments.store.update import update_record
@@ -105,3 +106,20 @@ def test_a_server_is_drained_with_a_reason_and_given_back(operator: Client, view
         refused = operator.get(f"{PAGE}Server_h_8001/drain/").content.decode()
         assert "only 0 enabled servers with the tag" in refused
         assert operator.get(f"{PAGE}Broker_h_8099/drain/").status_code == 400
+
+
+def test_a_drained_server_says_what_is_to_be_done_with_it(operator: Client, cluster: World) -> None:
+    def place(rows: dict[str, dict[str, str]]) -> None:
+        update_record(cluster.memory, paths.ideal_state("t_OFFLINE"), lambda _: ZNRecord("t_OFFLINE", maps=rows))
+
+    with wiring.use(cluster.ctx, None):
+        place({"a": {"Server_h_8001": "ONLINE"}})
+        text = operator.post(f"{PAGE}Server_h_8001/drain/", {"reason": "new disks"}, follow=True).content.decode()
+        assert "Nothing is left on it" not in text
+        place({})
+        drain.keep(cluster.ctx)
+        assert "Nothing is left on it. Stop it for good." in operator.get(PAGE).content.decode()
+        cluster.memory.delete(paths.live_instance("Server_h_8001"))
+        assert (
+            "Nothing is left on it. DELETE /instances/Server_h_8001 removes it." in operator.get(PAGE).content.decode()
+        )

@@ -85,9 +85,10 @@ class _Begin:
         if jobs.find(self.job_id) is not None:
             return None  # this very request's write landed, its answer was lost
         if jobs.running is not None:
+            way = f"DELETE /tables/{self.table.raw}/rebalance?type={self.table.type}"
             raise StateConflict(
                 f"A rebalance of table '{self.table}' is running: {jobs.running.id}.",
-                remedy="Wait for it, or stop it with DELETE /tables/{table}/rebalance.",
+                remedy=f"Wait for it, or stop it with {way}.",
                 job=jobs.running.id,
             )
         if not found.plan.segments or (found.plan.refusal and not self.options.allow_data_loss):

@@ -97,6 +97,9 @@ def _to_begin(target: Target, plain: Operation) -> Operation:
     fields = {name: field for name, field in _FIELDS.items() if is_realtime or name not in _OF_CONSUMPTION}
     shown = replace(plain, fields=fields)
     try:
+        running = rebalance.newest(target.ctx, target.name)
+        if running is not None and running.is_open:
+            return replace(shown, why_not=_how_far(running), why_not_title="A rebalance of this table runs.")
         found = rebalance.preview(target.ctx, target.name, _options(asked))
     except PinotAdminError as error:
         return replace(shown, why_not=str(error))
@@ -113,6 +116,11 @@ def _to_begin(target: Target, plain: Operation) -> Operation:
         extra={"plan": plan, "servers": _servers(plan)},
         lists=[("Segments that move", list(plan.segments[:_NAMED]))],
     )
+
+
+def _how_far(running: Progress) -> str:
+    who = f", requested by {running.who}" if running.who else ""
+    return f"It is {running.percent} % done{who}. Wait for its end, or stop it on the page Rebalance."
 
 
 def _servers(plan: Plan) -> list[_ServerLine]:
