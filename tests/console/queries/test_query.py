@@ -59,6 +59,13 @@ def test_an_answer_without_rows_is_its_columns_and_says_so(viewer: Client, broke
     assert ("No rows." in answer.content.decode(), ">day<br>" in answer.content.decode()) == (True, True)
 
 
+def test_one_of_something_is_not_counted_as_several(viewer: Client, broker: FakeBroker) -> None:
+    broker.answer |= {"numDocsScanned": 1, "numSegmentsQueried": 1, "numServersQueried": 2}
+    text = viewer.post("/console/query/", {"sql": "select 1"}, headers=HTMX).content.decode()
+    for words in ("<b>1</b> row scanned", "<b>1</b> segment queried", "<b>2</b> servers asked"):
+        assert words in text
+
+
 def test_it_works_without_scripts(viewer: Client, broker: FakeBroker) -> None:
     text = viewer.post("/console/query/", {"sql": "select 1"}).content.decode()
     assert "<html" in text

@@ -16,14 +16,15 @@ SHOWN_ROWS: Final = 1000
 _CELLS: Final = 100_000
 #: Columns of EXPLAIN PLAN FOR, Pinot's and ours.
 _PLAN: Final = ["Operator", "Operator_Id", "Parent_Id"]
+#: Key of the answer, and what its number counts: one of them, or any other number.
 _STATS: Final = (
-    ("timeUsedMs", "ms"),
-    ("numDocsScanned", "rows scanned"),
-    ("totalDocs", "rows in total"),
-    ("numSegmentsQueried", "segments queried"),
-    ("numSegmentsProcessed", "segments processed"),
-    ("numServersResponded", "servers answered"),
-    ("numServersQueried", "servers asked"),
+    ("timeUsedMs", "ms", "ms"),
+    ("numDocsScanned", "row scanned", "rows scanned"),
+    ("totalDocs", "row in total", "rows in total"),
+    ("numSegmentsQueried", "segment queried", "segments queried"),
+    ("numSegmentsProcessed", "segment processed", "segments processed"),
+    ("numServersResponded", "server answered", "servers answered"),
+    ("numServersQueried", "server asked", "servers asked"),
 )
 
 
@@ -87,12 +88,17 @@ def present(answer: dict[str, Any], sql: str = "") -> Result:
         rows=_cells(columns, shown, written),
         total=len(rows),
         exceptions=[e if isinstance(e, dict) else {"message": str(e)} for e in answer.get("exceptions") or []],
-        stats=[(label, answer[key]) for key, label in _STATS if answer.get(key) is not None],
+        stats=_stats(answer),
         is_partial=bool(answer.get("partialResult")) or len(rows) > most,
         may_be_cut=may_be_cut(sql, len(rows)),
         plan=plan_text([c.name for c in columns], shown),
         chart=chart_of([c.name for c in columns], [c.type for c in columns], shown, written) if columns else None,
     )
+
+
+def _stats(answer: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    given = ((answer.get(key), one, many) for key, one, many in _STATS)
+    return [(one if value == 1 else many, value) for value, one, many in given if value is not None]
 
 
 def _cells(columns: Sequence[Column], rows: Sequence[Sequence[Any]], written: Mapping[str, str]) -> list[list[Cell]]:
