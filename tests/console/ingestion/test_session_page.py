@@ -75,7 +75,10 @@ def test_the_new_side_of_a_blocked_session_is_queried_and_compared_before_one_de
     assert "Query its new side" not in text(viewer), "its replacement is not there"
     make_entry(table, "entry-7", "IN_PROGRESS")
     shown = text(viewer)
-    for words in ("SET%20snapshot%3D%27entry-7%3Ato%27", f"/console/tables/{table.name}/diff/?from=current&amp;to=entry-7"):
+    for words in (
+        "SET%20snapshot%3D%27entry-7%3Ato%27",
+        f"/console/tables/{table.name}/diff/?from=current&amp;to=entry-7",
+    ):
         assert words in shown
     IngestionSession.objects.filter(pk=session.pk).update(state="DONE", is_blocked=False)
     assert "Query its new side" not in text(viewer)

@@ -183,8 +183,8 @@ def _shown(message: Message, reader: Callable[[bytes], Any]) -> ShownMessage:
     text = shown.text
     is_cut = text is not None and len(text) > LONGEST
     return ShownMessage(
-        message.offset.text, _moment(message.stored_ms), len(value), text[:LONGEST] if text is not None else None, is_cut,
-        shown.is_masked and text is not None, fault,
+        message.offset.text, _moment(message.stored_ms), len(value), text[:LONGEST] if text is not None else None,
+        is_cut, shown.is_masked and text is not None, fault,
     )  # fmt: skip
 
 
