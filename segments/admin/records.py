@@ -52,7 +52,7 @@ class PushAdmin(ReadOnlyAdmin):
         """What it began is taken back."""
         return self._press(request, object_id, "console:cancel_push")
 
-    @button("Check again and finish…", "finish", "replay")
+    @button("Check again…", "finish", "replay")
     def finish(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Retry one that its table's checks stopped."""
         return self._press(request, object_id, "console:finish_push")

@@ -13,6 +13,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from segments.services.realtime import consumption
 from segments.services.upkeep.periodic_passes import DECLARED
 from segments.services.upkeep.schedules import ensure_schedules
+from tests.browser.accessibility.faults import faults_shown, serious
 from tests.factories import PASSWORD, make_user
 from tests.services.realtime_world import ANN, RealtimeWorld
 from tests.services.realtime_world import TABLE as REALTIME
@@ -39,6 +40,25 @@ def shot(page: Page, name: str) -> None:
         page.screenshot(path=Path(folder) / f"{name}.png")
 
 
+@pytest.mark.parametrize("model", ["table", "push", "finding"])
+def test_the_menu_of_a_row_is_opened_with_the_keyboard_and_has_no_serious_fault(root: Page, model: str) -> None:
+    root.goto(f"/admin/segments/{model}/")
+    assert serious(root, {"runOnly": ["target-size"]}) == [], "while no menu covers what is below it"
+    opener = root.get_by_role("button", name="More actions").first
+    opener.focus()
+    root.keyboard.press("Enter")
+    menu = root.get_by_role("group", name="More actions").filter(visible=True)
+    expect(menu.get_by_role("link").first).to_be_focused()
+    expect(opener).to_have_attribute("aria-expanded", "true")
+    shot(root, f"menu-{model}")
+    assert faults_shown(root, model) == {}
+    cut = menu.locator(".truncate").evaluate_all("all => all.filter(e => e.scrollWidth > e.clientWidth).length")
+    assert cut == 0, "words of the menu are cut off"
+    root.keyboard.press("Escape")
+    expect(menu).to_have_count(0)
+    expect(opener).to_be_focused()
+
+
 def test_a_table_is_resumed_from_its_row_and_schedules_are_run_from_their_list(
     root: Page, realtime: RealtimeWorld
 ) -> None:
@@ -46,7 +66,7 @@ def test_a_table_is_resumed_from_its_row_and_schedules_are_run_from_their_list(
     realtime.commit()
     root.goto("/admin/segments/table/")
     row = root.get_by_role("row").filter(has_text=REALTIME.typed)
-    row.locator("[x-on\\:click]").last.click()
+    row.get_by_role("button", name="More actions").click()
     expect(root.get_by_role("link", name="Resume…")).to_be_visible()
     shot(root, "tables")
     root.get_by_role("link", name="Resume…").click()

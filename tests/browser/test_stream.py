@@ -19,6 +19,7 @@ from tests.services.realtime_world import TABLE as REALTIME
 from tests.services.realtime_world import RealtimeWorld
 
 pytestmark = pytest.mark.browser
+TICKS = "Chart.getChart(document.querySelector('figure[data-drawn] canvas')).scales.y.ticks.map(t => t.value)"
 PAGE = f"/console/tables/{REALTIME.typed}/consumption/stream/"
 
 
@@ -27,6 +28,7 @@ def test_pausing_seeing_the_backlog_grow_and_previewing_the_resume(page: Page, r
     world.now = int(timezone.now().timestamp() * 1000)
     page.goto(PAGE)
     expect(page.locator("figure[data-drawn]").first).to_be_visible()
+    assert all(at == int(at) for at in page.evaluate(TICKS)), "there is no half message"
     page.get_by_role("link", name="Consumption").first.click()
     page.locator("#pause").click()
     page.get_by_label("Reason").fill("the schema changes")

@@ -109,6 +109,14 @@ def test_the_overview_shows_sums_schema_findings_and_pushes(
         assert words in text
 
 
+def test_the_overview_of_a_stream_leads_to_its_history_and_lists_no_pushes(operator: Client) -> None:
+    make_table("rows_REALTIME")
+    make_table("never_OFFLINE")
+    stream, files = (_text(operator, f"/console/tables/{name}/") for name in ("rows_REALTIME", "never_OFFLINE"))
+    for words in ("Last pushes", "no replacement yet"):
+        assert (words in stream, words in files) == (False, True)
+
+
 def test_segments_are_paged_in_the_database(
     viewer: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:

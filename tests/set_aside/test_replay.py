@@ -143,8 +143,30 @@ def test_a_replay_makes_so_many_bytes_of_rows_and_leaves_the_other_messages_to_t
 
 def test_messages_of_a_segment_that_is_being_consumed_wait_for_its_commit(world: RealtimeWorld) -> None:
     report(world, row(1, "x"), segment=world.consuming[0])
-    (failing,) = replay.preview_replay(world.ctx, TABLE, ALL)["failing"]
+    preview = replay.preview_replay(world.ctx, TABLE, ALL)
+    (failing,) = preview["failing"]
     assert "force a commit first" in failing["reason"]
+    assert preview["remedy"] == "Force a commit of the table's consuming segments, then replay these messages."
+    with pytest.raises(StateConflict, match="still being consumed") as refused:
+        replay.replay_messages(world.ctx, TABLE, ALL, actor=ANN)
+    assert refused.value.remedy == preview["remedy"], "the schema is not to blame"
+
+
+def test_a_replay_that_gives_no_row_says_what_helps_with_each_reason(world: RealtimeWorld) -> None:
+    def remedy(*payloads: bytes, **more: Any) -> str:
+        SetAsideMessage.objects.all().delete()
+        report(world, *payloads, **more)
+        with pytest.raises(StateConflict, match="None of these messages") as refused:
+            replay.replay_messages(world.ctx, TABLE, ALL, actor=ANN)
+        return refused.value.remedy
+
+    assert remedy(b"no json").startswith("Change the schema")
+    assert "kept only in part" in remedy(row(1, "x"), size=50_000)
+    assert "List the messages again" in remedy()
+    set_stream(world, KINDS["memory"][1], filterConfig={"filterFunction": "id = 'i1'"})
+    assert "filter drops" in remedy(row(1, "x"))
+    set_stream(world, {**KINDS["memory"][1], "streamType": "odd"})
+    assert "stream config" in remedy(row(2, "x"))
 
 
 def test_a_replay_whose_process_ended_before_the_upload_is_finished_by_the_pass(

@@ -67,6 +67,7 @@ _MARKS: Final = {
     "PLANNED": ("idle", "clock"),
     "STAGED": ("idle", "check"),
     "UPLOADED": _OK,
+    "REMOVED": ("idle", "undo"),
 }
 
 

@@ -10,7 +10,7 @@ import yaml
 from django.utils import timezone
 
 from segments.gateways.input_files.uploaded_files import FOLDER
-from segments.models import Push
+from segments.models import Push, PushSegment
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,13 @@ def progress(push: Push) -> Progress:
     building = float(push.stage_seconds.get(Push.Stage.BUILD, 0) or 0) or seconds
     rate = push.rows / building if push.rows and building > 0 else None
     return Progress(push, _stages(push, is_over), is_over, seconds, rate, _percent(push))
+
+
+def segment_state(push: Push, segment: PushSegment) -> str:
+    """How far one segment is; REMOVED after a replacement was taken back."""
+    is_gone = push.state in (Push.State.FAILED, Push.State.CANCELLED) and push.stage == Push.Stage.REVERT
+    was_made = segment.state != PushSegment.State.PLANNED
+    return "REMOVED" if is_gone and was_made and push.plan.get("replaces") else segment.state
 
 
 def _stages(push: Push, is_over: bool) -> list[StageLine]:

@@ -167,7 +167,8 @@ class Outcome:
             if self.error
             else f"measured {self.measured}, allowed {self.allowed}"
         )
-        return f"{self.name} ({self.kind}): {found}".rstrip(".")
+        kind = "" if self.kind == self.name else f" ({self.kind})"
+        return f"{self.name}{kind}: {found}".rstrip(".")
 
 
 @dataclass(frozen=True)

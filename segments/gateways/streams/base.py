@@ -14,6 +14,11 @@ from numpy.typing import NDArray
 from segments.domain.realtime.streams.offset_criteria import OffsetCriteria
 from segments.domain.realtime.streams.retention import Retention
 from segments.domain.realtime.streams.stream_offset import Offset
+from segments.errors import Unavailable
+
+
+class UnknownTopic(Unavailable):
+    """The stream's server answers, but has no such topic: now, as it may be made at any time."""
 
 
 @dataclass(frozen=True)

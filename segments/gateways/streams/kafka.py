@@ -18,7 +18,7 @@ from segments.domain.realtime.streams.stream_config import StreamConfig
 from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.errors import InvalidInput, Unavailable
 from segments.gateways.streams.access import StreamAccess
-from segments.gateways.streams.base import Batch, numbered
+from segments.gateways.streams.base import Batch, UnknownTopic, numbered
 from segments.gateways.streams.fetch_pacing import FetchPacing
 from segments.gateways.streams.kafka_brokers import KafkaBrokers, unreachable
 from segments.gateways.streams.kafka_retention import topic_retention
@@ -33,6 +33,7 @@ _CAUSES: Final = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaEr
 _LONGEST_WAIT_S: Final = 60.0
 #: Causes that only a Kafka gives.
 _ANSWERED: Final = frozenset({KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION})
+_NO_TOPIC: Final = frozenset({KafkaError._UNKNOWN_TOPIC, KafkaError.UNKNOWN_TOPIC_OR_PART})
 _OUT_OF_RANGE: Final = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
 
 
@@ -309,7 +310,7 @@ def _failures_named(config: StreamConfig, known: Callable[[Any], Any] | None = N
         else:
             raise unreachable(config.topic, cause) from error
         log.warning("Kafka topic %s cannot be read: %s", config.topic, cause)
-        raise Unavailable(
+        raise (UnknownTopic if code in _NO_TOPIC else Unavailable)(
             f"Kafka topic '{config.topic}' cannot be read: {text}.",
             remedy="Check the topic's name and the login.",
             topic=config.topic,

@@ -12,7 +12,7 @@ from segments.domain.realtime.streams.retention import Retention
 from segments.domain.realtime.streams.stream_config import StreamConfig
 from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.errors import Unavailable
-from segments.gateways.streams.base import Batch, numbered
+from segments.gateways.streams.base import Batch, UnknownTopic, numbered
 
 
 @dataclass
@@ -65,10 +65,10 @@ class MemoryBroker:
 
     def logs(self, topic: str) -> list[_Log]:
         """The partitions; Unavailable while ``is_down`` or for an unknown topic."""
-        if self.is_down or topic not in self._topics:
-            raise Unavailable(
-                f"Topic '{topic}' cannot be read: {'the broker is down' if self.is_down else 'no such topic'}."
-            )
+        if self.is_down:
+            raise Unavailable(f"Topic '{topic}' cannot be read: the broker is down.")
+        if topic not in self._topics:
+            raise UnknownTopic(f"Topic '{topic}' cannot be read: no such topic.")
         return self._topics[topic]
 
 

@@ -26,7 +26,8 @@ def take_back(session: Session) -> None:
     Idempotent. Transient errors (Unavailable, OutcomeUnknown) leave the push at REVERT for the next attempt.
     """
     ctx, push = session.ctx, session.push
-    table, actor = TableName(push.table_name, OFFLINE), Actor(push.actor, f"push {push.pk}: {push.error}"[:2000])
+    table = TableName(push.table_name, OFFLINE)
+    actor = Actor(push.plan.get("cancelled_by") or push.actor, f"push {push.pk}: {push.error}"[:2000])
     ctx.engine.push.find_entry(PushLoad(session), table)
     lineage = read_lineage(ctx, table)
     if push.plan.get("replaces") and must_revert(lineage.entries.get(push.entry_id) if lineage else None):

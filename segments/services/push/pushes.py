@@ -140,7 +140,7 @@ def cancel_push(ctx: Context, push_id: str, actor: Actor) -> Push:
         lease_until=now(ctx, ctx.limits.push_lease_s),
         stage=Push.Stage.REVERT,
         error=message,
-        plan={**push.plan, "cancelled": True},
+        plan={**push.plan, "cancelled": True, "cancelled_by": actor.name},
     )
     if not taken:
         push.refresh_from_db()

@@ -14,7 +14,7 @@ from segments.dataplane.realtime.mutable_segment import MutableSegment
 from segments.domain.realtime.commit.fields import STATUS
 from segments.domain.realtime.streams.stream_config import StreamConfig, stream_of
 from segments.domain.segments.segment_metadata import COMPLETED_STATUSES
-from segments.domain.set_aside import shown_reason
+from segments.domain.set_aside import Hindrance, remedy_of, shown_reason
 from segments.domain.tables import schema as schemas
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput, NotFound
@@ -37,6 +37,7 @@ class Failing:
 
     message: SetAsideMessage
     reason: str
+    hindrance: Hindrance
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,11 @@ class Attempt:
     failing: tuple[Failing, ...]
     rows: MutableSegment
     filtered: int
+
+    @property
+    def remedy(self) -> str:
+        """What to do when there is no row at all."""
+        return remedy_of({f.hindrance for f in self.failing}, filtered=self.filtered)
 
     def to_json(self) -> dict[str, Any]:
         """For REST and the audit; without payloads."""
@@ -82,12 +88,12 @@ def decode_again(
         decoder = open_decoder(stream, schema, config, ctx.registries)
         while listed:
             if size > _MOST_BYTES:
-                failing += [Failing(m, _LEFT) for m in listed]
+                failing += [Failing(m, _LEFT, Hindrance.LATER) for m in listed]
                 break
             values = [bytes(m.payload) for m in listed]
             decoded = decoder.decode(values, now_ms=now_ms)
             bad = {one.position: shown_reason(one.reason, values[one.position]) for one in decoded.set_aside}
-            failing += [Failing(listed[position], reason) for position, reason in bad.items()]
+            failing += [Failing(listed[position], reason, Hindrance.CONTENT) for position, reason in bad.items()]
             fitting += [m for position, m in enumerate(listed[: decoded.taken]) if position not in bad]
             filtered += decoded.filtered
             size += decoded.table.nbytes
@@ -102,26 +108,28 @@ def _by_stream(
     """Messages that are tried, those of one stream together, and those that are not, with the reason."""
     groups, failing = dict[str, tuple[StreamConfig, list[SetAsideMessage]]](), list[Failing]()
     for message in messages:
-        why = _why_not(message, open_ones)
+        if hindered := _why_not(message, open_ones):
+            failing.append(hindered)
+            continue
         try:
             stream = stream_of(config, message.partition)
         except InvalidInput as error:
-            why = str(error)
-        if why:
-            failing.append(Failing(message, why))
-        else:
-            key = json.dumps([stream.topic, dict(stream.raw)], sort_keys=True)
-            groups.setdefault(key, (stream, []))[1].append(message)
+            failing.append(Failing(message, str(error), Hindrance.STREAM))
+            continue
+        key = json.dumps([stream.topic, dict(stream.raw)], sort_keys=True)
+        groups.setdefault(key, (stream, []))[1].append(message)
     return list(groups.values()), failing
 
 
-def _why_not(message: SetAsideMessage, open_ones: set[str]) -> str:
-    """Why it is not even tried; empty when it is."""
+def _why_not(message: SetAsideMessage, open_ones: set[str]) -> Failing | None:
+    """Why it is not even tried; None when it is."""
     if message.is_cut:
-        return f"Only the first {message.kept_bytes} of its {message.size} bytes are kept."
+        why = f"Only the first {message.kept_bytes} of its {message.size} bytes are kept."
+        return Failing(message, why, Hindrance.CUT)
     if message.segment in open_ones:
-        return f"Segment {message.segment} is still being consumed: force a commit first."
-    return ""
+        why = f"Segment {message.segment} is still being consumed: force a commit first."
+        return Failing(message, why, Hindrance.CONSUMED)
+    return None
 
 
 def _still_consuming(ctx: Context, table: TableName, messages: Sequence[SetAsideMessage]) -> set[str]:

@@ -50,13 +50,14 @@ _CARRY_ON_AFTER: Final = timedelta(minutes=2)
 
 
 def preview_replay(ctx: Context, table: TableName, which: Which) -> dict[str, Any]:
-    """What a replay would do now: how many decode, how many still fail and why. Changes nothing. NotFound,
-    InvalidInput, Unavailable.
+    """What a replay would do now: how many decode, how many still fail and why, and what helps when none gives a row.
+    Changes nothing. NotFound, InvalidInput, Unavailable.
     """
     check_table(ctx, table)
     total = chosen(ctx, table, _waiting(which)).count()
     attempt = decode_again(ctx, table, _oldest(ctx, table, which), name="preview", now_ms=ctx.clock())
-    return {"chosen": total, **attempt.to_json(), "notes": _notes(ctx, table, total)}
+    remedy = "" if attempt.rows.rows else attempt.remedy
+    return {"chosen": total, **attempt.to_json(), "remedy": remedy, "notes": _notes(ctx, table, total)}
 
 
 def replay_messages(ctx: Context, table: TableName, which: Which, *, actor: Actor) -> dict[str, Any]:
@@ -77,7 +78,7 @@ def replay_messages(ctx: Context, table: TableName, which: Which, *, actor: Acto
         first = f" The first: {attempt.failing[0].reason}" if attempt.failing else ""
         raise StateConflict(
             f"None of these messages gives a row now.{first}",
-            remedy="Change the schema or the table's transforms first, or have null stored for values that do not fit.",
+            remedy=attempt.remedy,
         )
     replay = _take(ctx, table, attempt.fitting, actor)
     try:
@@ -178,7 +179,7 @@ def _finish(ctx: Context, table: TableName, replay: SetAsideReplay) -> int:
         if attempt.failing:  # the schema has changed again since they were taken
             SetAsideMessage.objects.filter(pk__in=[f.message.pk for f in attempt.failing]).update(replay=None)
         if not attempt.rows.rows:
-            raise StateConflict("None of these messages gives a row any more.", remedy="Change the schema first.")
+            raise StateConflict("None of these messages gives a row any more.", remedy=attempt.remedy)
         with scratch() as folder:
             uploads.upload_tar(ctx, table, _tar(attempt, folder, replay), actor=Actor(replay.actor, replay.reason))
         replay.rows = attempt.rows.rows

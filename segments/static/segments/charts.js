@@ -155,6 +155,7 @@
     const isTime = data.kind === "line" && data.x.kind === "time";
     const grid = { color: token("--line") };
     const ticks = { color: token("--muted") };
+    const isWhole = data.series.every((s) => s.values.every((v) => v === null || Number.isInteger(Number(v))));
     const x = isTime ? timeAxis(data.x.values.filter((v) => v !== null), data.x.zone) : { type: "category" };
     return {
       type: data.kind === "line" ? "line" : "bar",
@@ -170,7 +171,7 @@
           x: { ...x, grid: { display: false }, border: grid, ticks: { ...ticks, ...x.ticks }, stacked: Boolean(data.stacked) },
           y: {
             beginAtZero: Boolean(data.zero) || data.kind !== "line", grid, border: { display: false }, stacked: Boolean(data.stacked),
-            ticks: { ...ticks, callback: (v) => Number(v).toLocaleString("en", { notation: Math.abs(v) >= 1e6 ? "compact" : "standard" }) },
+            ticks: { ...ticks, precision: isWhole ? 0 : undefined, callback: (v) => Number(v).toLocaleString("en", { notation: Math.abs(v) >= 1e6 ? "compact" : "standard" }) },
             title: { display: Boolean(data.unit), text: data.unit || "", color: token("--muted") },
           },
         },

@@ -19,6 +19,11 @@ _RUN: Final = """options => axe.run({resultTypes: ["violations"], selectors: fal
     .map(found => `${found.id}, ${found.nodes.length} times: ${found.nodes[0].html.slice(0, 300)}`)
   )"""
 
+#: Rows are cards on a phone, whose words wrap.
+_CUT_CELLS: Final = """() => [...document.querySelectorAll("table.cards th, table.cards td")]
+  .filter(cell => cell.clientWidth > 1 && cell.scrollWidth > cell.clientWidth + 1)
+  .map(cell => cell.innerText.slice(0, 60)).slice(0, 5)"""
+
 
 def serious(page: Page, options: dict[str, Any] | None = None) -> list[str]:
     """Each serious finding of the page that is shown, with the first element that it is about."""
@@ -43,6 +48,8 @@ def faults_of(page: Page, addresses: Iterable[str], *, ready: str = ".health .ba
         width = page.evaluate("document.documentElement.scrollWidth")
         if width > 390:
             faults[f"{address} on a phone"] = width
+        if cut := page.evaluate(_CUT_CELLS):
+            faults[f"{address} on a phone, cut off"] = cut
     return faults
 
 

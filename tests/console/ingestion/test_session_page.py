@@ -14,7 +14,7 @@ from pytest_django import DjangoAssertNumQueries
 from segments.console.presenters.ingestion.bar_chart import bar_charts
 from segments.models import IngestionFile, IngestionSession, Table
 from tests.console.test_tables import FRAME
-from tests.factories import make_files, make_session, make_table
+from tests.factories import make_entry, make_files, make_session, make_table
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("world")]
 BASE = "/console/tables/flights_OFFLINE/ingestion/"
@@ -66,6 +66,22 @@ def test_the_page_says_in_plain_words_where_a_session_stands(
     shown = text(viewer)
     for word in words:
         assert word in shown
+
+
+def test_the_new_side_of_a_blocked_session_is_queried_and_compared_before_one_decides(
+    viewer: Client, table: Table
+) -> None:
+    session = make_session(table, state="SWITCH", files_failed=0, is_blocked=True, entry_id="entry-7")
+    assert "Query its new side" not in text(viewer), "its replacement is not there"
+    make_entry(table, "entry-7", "IN_PROGRESS")
+    shown = text(viewer)
+    for words in (
+        "SET%20snapshot%3D%27entry-7%3Ato%27",
+        f"/console/tables/{table.name}/diff/?from=current&amp;to=entry-7",
+    ):
+        assert words in shown
+    IngestionSession.objects.filter(pk=session.pk).update(state="DONE", is_blocked=False)
+    assert "Query its new side" not in text(viewer)
 
 
 def test_files_that_failed_come_first_with_line_and_error(viewer: Client, table: Table) -> None:

@@ -12,7 +12,8 @@ import pytest
 from django.test import Client
 
 from segments import wiring
-from segments.gateways.streams.memory import MemoryBroker
+from segments.domain.realtime.streams.stream_config import StreamConfig
+from segments.gateways.streams.memory import MemoryBroker, MemoryStream
 from segments.models import AuditEvent, Grant
 from segments.names import REALTIME, TableName
 from segments.services.tables.schemas import read_schema
@@ -70,6 +71,32 @@ def found(client: Client, **more: str) -> dict[str, str]:
     answer = client.post(CHOOSE, {**STREAM, **more})
     assert answer.status_code == 200, answer.content.decode()
     return form_of(answer.content.decode())
+
+
+def test_a_topic_that_is_not_there_is_a_mistake_of_the_form_and_an_outage_is_none(
+    adele: Client, stream: MemoryBroker
+) -> None:
+    wrong = adele.post(CHOOSE, {**STREAM, "topic": "web-click"})
+    assert (wrong.status_code, "no such topic" in wrong.content.decode()) == (400, True)
+    stream.is_down = True
+    down = adele.post(CHOOSE, STREAM)
+    assert (down.status_code, "the broker is down" in down.content.decode()) == (503, True)
+
+
+@pytest.mark.parametrize(("given", "wanted"), [("", 10_000), ("60000", 10_000), ("2000", 2_000)])
+def test_nobody_waits_half_a_minute_for_an_address_that_was_mistyped(
+    adele: Client, world: World, stream: MemoryBroker, given: str, wanted: int
+) -> None:
+    opened: list[int] = []
+
+    def remembered(config: StreamConfig, defaults: object = None) -> MemoryStream:
+        opened.append(config.connection_timeout_ms)
+        return stream.open(config)
+
+    more = f"stream.kafka.connection.timeout.millis={given}" if given else ""
+    with wiring.use(replace(world.ctx, streams=remembered), FakeBroker()):
+        found(adele, more=more)
+    assert set(opened) == {wanted}
 
 
 def test_first_messages_become_a_table_that_consumes(adele: Client, world: World) -> None:

@@ -8,10 +8,13 @@ import pytest
 from django.test import Client
 
 from segments.domain.replacement.checks import CheckReport, Level, Outcome
+from segments.domain.tables.schema import parse_schema
 from segments.models import AuditEvent, Push
 from segments.services.jobs import queue
 from segments.services.replacement import protocol as replacement
 from segments.services.replacement.checks import snapshot_checks
+from segments.services.replacement.checks.check_settings import write_check_document
+from segments.store import paths
 from tests.factories import make_entry, make_push, make_push_segment, make_segments, make_table
 from tests.services.world import ANN, TABLE, World
 
@@ -92,6 +95,30 @@ def test_switching_all_the_same_needs_a_reason_and_the_tables_name(
     assert queued == [str(push.pk)]
     assert f"/lineage/{push.entry_id}/rollback/" in answer.content.decode()
     assert AuditEvent.objects.get(action="finishPush").reason == "known to be small"
+
+
+def test_who_cancels_it_reads_what_goes_and_is_on_record_as_who_took_it_back(
+    push: Push, operator: Client, world: World
+) -> None:
+    page = operator.get(address(push, "cancel")).content.decode()
+    assert "The new snapshot is given up" in page
+    assert "The worker stops" not in page, "nobody works on it"
+    text = operator.post(address(push, "cancel"), {"reason": "half a file"}, follow=True).content.decode()
+    for words in ("Cancelled by olga: half a file", "REMOVED"):
+        assert words in text
+    for words in ("<h2>Error</h2>", "UPLOADED", "<dt>Worker</dt>"):
+        assert words not in text
+    taken_back = AuditEvent.objects.filter(action__in=("pushEnd", "revertReplaceSegments"))
+    assert {(e.action, e.actor) for e in taken_back} == {("pushEnd", "olga"), ("revertReplaceSegments", "olga")}
+
+
+def test_a_check_without_a_name_of_its_own_is_named_once(operator: Client, world: World, db: None) -> None:
+    assert Outcome("rowCount", "rowCount", Level.BLOCK, False, "5", "9").sentence == "rowCount: measured 5, allowed 9"
+    world.memory.create(paths.schema(TABLE.raw), parse_schema({"schemaName": TABLE.raw}).to_record())
+    write_check_document(world.ctx, TABLE, {"checks": [{"kind": "rowCount", "minRatio": 0.8}]}, actor=ANN)
+    make_table("t_OFFLINE")
+    page = operator.get("/console/tables/t_OFFLINE/checks/").content.decode()
+    assert '<th scope="row">rowCount</th>' in page
 
 
 def test_checking_again_overrides_nothing(operator: Client, push: Push, queued: list[str]) -> None:

@@ -95,6 +95,32 @@ def test_it_begins_where_one_says(operator: Client, query: dict[str, str], first
     assert (found[0], len(found)) == (first, count)
 
 
+@pytest.mark.parametrize(
+    ("query", "is_said"),
+    [
+        ({"since": "2023-11-14T22:13:00"}, True),
+        ({"since": "2023-11-14T22:13:00", "contains": "no such text"}, True),
+        ({"since": "2023-11-14T22:13:20"}, False),
+        ({"since": "2023-11-14T22:14:50"}, False),
+        ({"place": "earliest"}, False),
+        ({"offset": "0"}, False),
+    ],
+)
+def test_it_says_when_the_stream_begins_later_than_one_asked(
+    operator: Client, query: dict[str, str], is_said: bool
+) -> None:
+    text = operator.get(PAGE, query).content.decode()
+    assert ("not at the time asked for" in text) is is_said
+    assert not is_said or "2023-11-14 22:13" in text
+
+
+def test_it_says_when_an_offset_has_left_the_stream(operator: Client, stream: MemoryBroker) -> None:
+    stream.expire("a", 0, 20)
+    assert offsets(operator, offset="5")[0] == 20
+    assert "not at the offset asked for" in operator.get(PAGE, {"offset": "5"}).content.decode()
+    assert [read(offset=offset)["isLater"] for offset in ("19", "20", "200")] == [True, False, False]
+
+
 def test_one_reads_on_page_by_page_to_the_end(operator: Client) -> None:
     seen, query = [], {"place": "earliest"}
     for _ in range(3):

@@ -87,6 +87,13 @@ def test_a_replay_shows_first_what_it_gives_and_then_links_to_the_segment(world:
     assert "replayed" in olga.get(PAGE, {"state": "replayed"}).content.decode()
 
 
+def test_a_replay_of_messages_whose_segment_is_still_consumed_asks_for_a_commit(world: RealtimeWorld) -> None:
+    SetAsideMessage.objects.update(segment=world.consuming[0])
+    text = logged_in("olga", "operate").get(f"{PAGE}replay/", {"all": "1"}).content.decode()
+    assert "Force a commit" in text
+    assert "Change the schema" not in text
+
+
 def test_chosen_messages_are_deleted_after_their_number_was_typed(world: RealtimeWorld) -> None:
     olga, first = logged_in("olga", "operate"), SetAsideMessage.objects.order_by("pk")[0]
     assert olga.get(f"{PAGE}delete/").status_code == 400

@@ -84,6 +84,22 @@ def test_each_snapshot_says_who_made_it_and_the_present_one_is_marked(viewer: Cl
     assert ("Go back to this…" not in shown, "Preview going back" in shown) == (True, True)
 
 
+def test_a_stream_that_has_committed_nothing_yet_says_that_queries_see_its_rows(
+    world: ServingWorld, viewer: Client
+) -> None:
+    make_table("rows_REALTIME")
+    make_table("empty_OFFLINE")
+    live, empty = (text(viewer, HISTORY.replace(TYPED, name)) for name in ("rows_REALTIME", "empty_OFFLINE"))
+    assert "when a segment is committed; queries see rows of the stream before that, too" in live
+    assert "as soon as queries see a segment" in empty
+
+
+def test_checks_that_were_overridden_lead_to_who_did_it_and_why(world: ServingWorld, viewer: Client) -> None:
+    make_table(TYPED)
+    make_snapshot(1, checks="overridden")
+    assert f'<a href="/console/tables/{TYPED}/checks/">checks overridden</a>' in text(viewer)
+
+
 @pytest.mark.usefixtures("four")
 def test_three_steps_back_and_forward_again_are_one_button_each(world: ServingWorld, operator: Client) -> None:
     preview = text(operator, f"{HISTORY}1/restore/")

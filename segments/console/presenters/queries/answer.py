@@ -16,15 +16,15 @@ SHOWN_ROWS: Final = 1000
 _CELLS: Final = 100_000
 #: Columns of EXPLAIN PLAN FOR, Pinot's and ours.
 _PLAN: Final = ["Operator", "Operator_Id", "Parent_Id"]
-#: Key -> what stands after the number, and what after a one.
+#: Key of the answer, and what its number counts: one of them, or any other number.
 _STATS: Final = (
     ("timeUsedMs", "ms", "ms"),
-    ("numDocsScanned", "rows scanned", "row scanned"),
-    ("totalDocs", "rows in total", "row in total"),
-    ("numSegmentsQueried", "segments queried", "segment queried"),
-    ("numSegmentsProcessed", "segments processed", "segment processed"),
-    ("numServersResponded", "servers answered", "server answered"),
-    ("numServersQueried", "servers asked", "server asked"),
+    ("numDocsScanned", "row scanned", "rows scanned"),
+    ("totalDocs", "row in total", "rows in total"),
+    ("numSegmentsQueried", "segment queried", "segments queried"),
+    ("numSegmentsProcessed", "segment processed", "segments processed"),
+    ("numServersResponded", "server answered", "servers answered"),
+    ("numServersQueried", "server asked", "servers asked"),
 )
 
 
@@ -88,14 +88,17 @@ def present(answer: dict[str, Any], sql: str = "") -> Result:
         rows=_cells(columns, shown, written),
         total=len(rows),
         exceptions=[e if isinstance(e, dict) else {"message": str(e)} for e in answer.get("exceptions") or []],
-        stats=[
-            (one if answer[key] == 1 else many, answer[key]) for key, many, one in _STATS if answer.get(key) is not None
-        ],
+        stats=_stats(answer),
         is_partial=bool(answer.get("partialResult")) or len(rows) > most,
         may_be_cut=may_be_cut(sql, len(rows)),
         plan=plan_text([c.name for c in columns], shown),
         chart=chart_of([c.name for c in columns], [c.type for c in columns], shown, written) if columns else None,
     )
+
+
+def _stats(answer: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    given = ((answer.get(key), one, many) for key, one, many in _STATS)
+    return [(one if value == 1 else many, value) for value, one, many in given if value is not None]
 
 
 def _cells(columns: Sequence[Column], rows: Sequence[Sequence[Any]], written: Mapping[str, str]) -> list[list[Cell]]:

@@ -22,6 +22,10 @@ from segments.services.core.context import Actor
 from segments.services.jobs import queue
 from segments.services.push import push_blocked, pushes
 
+_BLOCKED_GOES: Final = (
+    "The new snapshot is given up: its replacement is reverted, and its segments are removed. Queries go on seeing the "
+    "old snapshot."
+)
 _LATER: Final = " The task queue does not answer now; it begins as soon as Redis is back."
 
 
@@ -73,7 +77,8 @@ def _run(target: Target, _: Mapping[str, Any], actor: Actor, *, override: str = 
 def _to_cancel(target: Target, plain: Operation) -> Operation:
     push = _push(target)
     over = f"The push is over: {push.get_state_display()}." if push.state in Push.TERMINAL else ""
-    return replace(plain, title=f"Cancel the push to {push.table_name}", why_not=over)
+    explain = [_BLOCKED_GOES, *plain.explain[1:]] if push.state == Push.State.BLOCKED else plain.explain
+    return replace(plain, title=f"Cancel the push to {push.table_name}", why_not=over, explain=explain)
 
 
 def _cancel(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
@@ -111,8 +116,8 @@ OVERRIDE: Final = replace(
     is_danger=True,
     explain=[
         "Queries switch to the new snapshot although the checks below refuse it.",
-        "Your reason stays with the result of the checks and in the audit record. The way back is a rollback of "
-        "the entry.",
+        "Your reason stays with the result of the checks and in the audit record.",
+        "It can be taken back: go back to the snapshot before, under History.",
     ],
     preview=_to_override,
     run=lambda target, values, actor: _run(target, values, actor, override=actor.reason),

@@ -21,7 +21,7 @@ from segments.console.listing import asked, cut, page_number
 from segments.console.presenters import push_outcome
 from segments.console.presenters.badges import mark
 from segments.console.presenters.checks import entry_report
-from segments.console.presenters.pushes import as_sent, lease_is_lost, progress, spec_text
+from segments.console.presenters.pushes import as_sent, lease_is_lost, progress, segment_state, spec_text
 from segments.domain.push.offered_spec import offered_spec
 from segments.domain.push.push_spec import parse_spec
 from segments.domain.tables.table_config import TableConfig, parse_table_config
@@ -163,7 +163,7 @@ def _page(request: HttpRequest, push: Push) -> HttpResponse:
         "replaces": replaces and live["entry"] is not None,
         "checks": entry_report(wiring.context(push.cluster), table, push.entry_id) if replaces else None,
         "may_operate": may_operate(request, table.typed),
-        "segments": [(s, mark(s.state), as_sent(push, s.source)) for s in push.segments.all()[:_SHOWN]],
+        "segments": [(s, mark(segment_state(push, s)), as_sent(push, s.source)) for s in push.segments.all()[:_SHOWN]],
         "segments_hidden": max(total - _SHOWN, 0),
         "report": _report(push),
         "bad_shown": _BAD_SHOWN,

@@ -75,7 +75,8 @@ class ShownMessage:
 @dataclass(frozen=True)
 class Browsed:
     """``first`` and ``end`` of the partition when it was asked; ``start`` where reading began, ``next_offset`` where it
-    goes on; ``read`` messages for those that are shown; ``is_end``: nothing came after them.
+    goes on; ``read`` messages for those that are shown; ``is_end``: nothing came after them. ``began_at``: when the
+    first that was read was stored; ``is_later``: what was asked for lies before the first message of the stream.
     """
 
     topic: str
@@ -86,6 +87,8 @@ class Browsed:
     read: int
     is_end: bool
     messages: list[ShownMessage]
+    began_at: datetime | None
+    is_later: bool = False
 
 
 def browse(ctx: Context, table: TableName, wish: MessageWish) -> Browsed:
@@ -107,7 +110,8 @@ def browse(ctx: Context, table: TableName, wish: MessageWish) -> Browsed:
                 break  # else they are too large, or come too slowly, to be the last ones
             start = max(start, stream.tail(own, found.read // 2, _BYTES))
             found = _read(ctx, stream, own, wish, (first, stream.latest(own), start), reader)
-    return replace(found, topic=config.topic)
+        is_later = _is_later(facts, wish, first, found)
+    return replace(found, topic=config.topic, is_later=is_later)
 
 
 def document(found: Browsed, table: TableName, partition: int) -> dict[str, Any]:
@@ -115,6 +119,7 @@ def document(found: Browsed, table: TableName, partition: int) -> dict[str, Any]
     return {
         "table": table.typed, "partition": partition, "topic": found.topic, "first": found.first, "end": found.end,
         "start": found.start, "next": found.next_offset, "read": found.read, "isEnd": found.is_end,
+        "isLater": found.is_later,
         "messages": [
             {
                 "offset": m.offset, "storedAt": m.stored_at.isoformat() if m.stored_at else None, "bytes": m.size,
@@ -135,6 +140,15 @@ def _start(facts: StreamFacts, stream: Stream, own: int, wish: MessageWish, firs
     return max(first, stream.tail(own, _MOST_READ if wish.contains else wish.most, _BYTES))
 
 
+def _is_later(facts: StreamFacts, wish: MessageWish, first: Offset, found: Browsed) -> bool:
+    """Does the stream begin only after the offset, or else the time, that was asked for?"""
+    if wish.offset:
+        return facts.parse(wish.partition, wish.offset) < first
+    if wish.since is None or found.start != first.text or found.began_at is None:
+        return False
+    return wish.since < found.began_at
+
+
 def _read(
     ctx: Context, stream: Stream, own: int, wish: MessageWish, ends: tuple[Offset, Offset, Offset],
     reader: Callable[[bytes], Any],
@@ -143,15 +157,16 @@ def _read(
     # Some may have come since the beginning of the last ones was read.
     most = 2 * _MOST_READ if wish.is_tail else _MOST_READ if wish.contains else wish.most
     kept: deque[Message] = deque(maxlen=wish.most)
-    after, count, needle = start, 0, wish.contains.casefold()
+    after, count, needle, began_ms = start, 0, wish.contains.casefold(), 0
     for message, after in read_messages(ctx, stream, own, start, end, Bounds(most, _BYTES, _SECONDS)):  # noqa: B007
         count += 1
+        began_ms = message.stored_ms if count == 1 else began_ms
         if not needle or needle in (_shown(message, reader).text or "").casefold():
             kept.append(message)
         if not wish.is_tail and len(kept) >= wish.most:
             break
     shown = [_shown(m, reader) for m in kept]
-    return Browsed("", first.text, end.text, start.text, after.text, count, after >= end, shown)
+    return Browsed("", first.text, end.text, start.text, after.text, count, after >= end, shown, _moment(began_ms))
 
 
 def _shown(message: Message, reader: Callable[[bytes], Any]) -> ShownMessage:
@@ -167,11 +182,14 @@ def _shown(message: Message, reader: Callable[[bytes], Any]) -> ShownMessage:
     shown = shown_payload(payload)
     text = shown.text
     is_cut = text is not None and len(text) > LONGEST
-    stored = moment_at(message.stored_ms) if message.stored_ms > 0 else None
     return ShownMessage(
-        message.offset.text, stored, len(value), text[:LONGEST] if text is not None else None, is_cut,
-        shown.is_masked and text is not None, fault,
+        message.offset.text, _moment(message.stored_ms), len(value), text[:LONGEST] if text is not None else None,
+        is_cut, shown.is_masked and text is not None, fault,
     )  # fmt: skip
+
+
+def _moment(stored_ms: int) -> datetime | None:
+    return moment_at(stored_ms) if stored_ms > 0 else None
 
 
 def _is_text(value: bytes) -> bool:

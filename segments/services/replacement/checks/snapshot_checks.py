@@ -68,7 +68,7 @@ class ChecksFailed(PreconditionFailed):
         shown = "; ".join(o.sentence for o in failed)
         super().__init__(
             f"The checks of table '{report.table}' refuse the switch to lineage entry '{report.entry}': {shown}.",
-            remedy="Push corrected data, revert the entry, or end it with overrideChecks=<reason>.",
+            remedy="Bring corrected data, revert the entry, or switch all the same with a reason (overrideChecks).",
             entry=report.entry,
             checks=[{"name": o.name, "measured": o.measured, "allowed": o.allowed, "error": o.error} for o in failed],
         )

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ from segments.domain.tables.design.new_documents import new_schema_body
 from segments.domain.tables.design.stream_documents import new_stream_config_body
 from segments.errors import InvalidInput
 from segments.gateways.streams import Stream
+from segments.gateways.streams.base import UnknownTopic
 from segments.names import check_raw_table_name
 from segments.services.core.context import Context
 from segments.services.realtime.messages.decoding import message_reader
@@ -35,6 +36,8 @@ _MOST: Final = 1_000
 _BYTES: Final = 4 << 20
 _SECONDS: Final = 6.0
 _PARTITIONS: Final = 8
+#: As long a server may take to answer at all.
+_PATIENCE_MS: Final = 10_000
 _DELIMITER: Final = ";"
 
 
@@ -59,8 +62,8 @@ class _Sample:
 def infer_stream_table(ctx: Context, wish: StreamWish) -> InferredTable:
     """Read the first messages, and say what the table could be.
 
-    Raises InvalidInput naming the key that is wrong, for a stream without messages, and for an address that may not be
-    read from; Unavailable when the stream does not answer.
+    Raises InvalidInput naming the key that is wrong, for a topic that is not there or has no messages, and for an
+    address that may not be read from; Unavailable when the stream does not answer.
     """
     if not ctx.engine.offers.reads_streams:
         raise InvalidInput(
@@ -75,8 +78,11 @@ def _infer(ctx: Context, wish: StreamWish) -> InferredTable:
     config = parse_stream_config(wish.stream)
     ctx.check_stream(config)
     name = check_raw_table_name(wish.table or table_name_of(config.topic) or "new_table")
-    with closing(ctx.streams(config)) as stream:
-        sample = _first_messages(ctx, stream)
+    try:
+        with closing(ctx.streams(_brief(config))) as stream:
+            sample = _first_messages(ctx, stream)
+    except UnknownTopic as error:
+        raise InvalidInput(error.message, remedy=error.remedy) from error
     if not sample.values:
         raise InvalidInput(
             f"Topic '{config.topic}' has no message yet, so its columns are not known.",
@@ -92,6 +98,11 @@ def _infer(ctx: Context, wish: StreamWish) -> InferredTable:
         name, config.topic, 0, 0, first, columns, new_schema_body(name, columns),
         new_stream_config_body(name, columns, config.raw), {}, _notes(first, sample.partitions), config.raw,
     )  # fmt: skip
+
+
+def _brief(config: StreamConfig) -> StreamConfig:
+    """Somebody waits for the answer, who may have mistyped the address."""
+    return replace(config, connection_timeout_ms=min(config.connection_timeout_ms, _PATIENCE_MS))
 
 
 def _first_messages(ctx: Context, stream: Stream) -> _Sample:

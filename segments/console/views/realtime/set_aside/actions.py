@@ -155,10 +155,7 @@ def _preview(target: Target, which: Which) -> tuple[list[str], str, int]:
     explain = [
         f"{found['decode']} of {counted(found['messages'], 'message', 'decodes', 'decode')} with today's schema "
         f"and transforms: {_counted(found['rows'], 'row')}.",
-        *dropped, *left, *fails, *more, *found["notes"],
+        *dropped, *left, *fails, *more, *(found["notes"] if found["rows"] else []),
     ]  # fmt: skip
-    nothing = (
-        "None of these messages gives a row now: see the reasons below. Where it is the data, change the schema or the "
-        "table's transforms first, or have null stored for values that do not fit (Config, Edit)."
-    )
+    nothing = f"None of these messages gives a row now: see the reasons below. {found['remedy']}".rstrip()
     return explain, "" if found["rows"] else nothing, found["decode"]
