@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
@@ -74,3 +74,10 @@ def cut(query: QuerySet[M, Any], number: int, *, total: int | None = None) -> Li
             total = query.order_by()[: COUNTED + 1].count()
             capped, total = total > COUNTED, min(total, COUNTED)
     return Listing(found[:PAGE_SIZE], number, len(found) > PAGE_SIZE and number < MOST_PAGES, total, capped)
+
+
+def cut_list(rows: Sequence[R], number: int) -> Listing[R]:
+    """One page of what is in memory; a page beyond the last one is the last."""
+    number = min(number, max(1, -(-len(rows) // PAGE_SIZE)))
+    stop = number * PAGE_SIZE
+    return Listing(list(rows[stop - PAGE_SIZE : stop]), number, stop < len(rows), len(rows))

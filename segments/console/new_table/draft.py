@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from segments.console.forms import PlainForm
 from segments.console.new_table.document_texts import as_text, names_in, read_object, seen_of
-from segments.console.new_table.forms import SHOWN, posted_columns, posted_table
+from segments.console.new_table.forms import PAGE, posted_columns, posted_start, posted_table
 from segments.console.new_table.stream_form import posted_stream
 from segments.datatypes.inference.fit import misfits
 from segments.datatypes.inference.written_times import millis_of, moment
@@ -34,7 +34,10 @@ from segments.errors import InvalidInput, PinotAdminError
 from segments.services.tables.design.inferred_table import InferredTable, preview
 from segments.spark.reading.sample.formats import reader_configs
 
+#: Rows of the sample, at most and at least, and values of it on a page.
 _ROWS: Final = 50
+_LEAST_ROWS: Final = 5
+_VALUES: Final = 500
 #: What the grid and the settings read of a document must be of the types that Pinot reads it as.
 _MODELS: Final[Mapping[str, type[Model]]] = {"schema": SchemaModel, "config": TableModel}
 #: Formats that a date fits whose day is not above 12, whichever of both is meant.
@@ -49,6 +52,7 @@ _DAY_AND_MONTH: Final = len("SIMPLE_DATE_FORMAT|MM/dd/yyyy")
 class Draft:
     """``schema`` and ``config`` are the documents as they would be written; ``texts`` what the two text fields hold.
     ``faults``: {where: what is wrong}; where is ``schema``, ``config``, ``table`` or ``cN`` for column N.
+    ``asked``: the first column that the page is to show.
     """
 
     inferred: InferredTable
@@ -58,6 +62,15 @@ class Draft:
     config: dict[str, Any]
     texts: dict[str, str] = field(default_factory=dict)
     faults: dict[str, str] = field(default_factory=dict)
+    asked: int = 0
+
+    @property
+    def start(self) -> int:
+        """The first column that the page shows: what was asked for, or where the first wrong one is."""
+        wrong = sorted(int(where[1:]) for where in self.faults if where[1:].isdigit())
+        if not wrong or any(self.asked <= at < self.asked + PAGE for at in wrong):
+            return self.asked
+        return wrong[0] // PAGE * PAGE
 
     @property
     def job(self) -> dict[str, Any]:
@@ -71,13 +84,23 @@ class Draft:
 
     @property
     def shown(self) -> list[FoundColumn]:
-        """The columns that the grid has."""
-        return self.inferred.columns[:SHOWN]
+        """The columns that the page's grid has."""
+        return self.inferred.columns[self.start : self.start + PAGE]
 
     @property
-    def more_columns(self) -> int:
-        """How many it has not."""
-        return len(self.inferred.columns) - len(self.shown)
+    def pages(self) -> list[tuple[int, int, int]]:
+        """(place of the first column, its number, that of the last) of all pages of the grid."""
+        count = len(self.inferred.columns)
+        return [(at, at + 1, min(at + PAGE, count)) for at in range(0, count, PAGE)]
+
+    @property
+    def elsewhere(self) -> list[tuple[int, ColumnChoice]]:
+        """Columns of the other pages, with their places, of which the documents do not say everything."""
+        return [
+            (at, choice)
+            for at, (found, choice) in enumerate(zip(self.inferred.columns, self.columns, strict=True))
+            if not self.start <= at < self.start + PAGE and (not choice.is_kept or choice.name != found.name)
+        ]
 
     @property
     def not_in_files(self) -> list[str]:
@@ -138,28 +161,30 @@ def posted_draft(inferred: InferredTable, data: Mapping[str, str]) -> Draft:
             read_model(_MODELS[key], bodies[key], key)
         except InvalidInput as error:
             faults[key] = str(error)
-    columns = posted_columns(data, [f.source for f in inferred.columns[:SHOWN]])
-    rest = [f.name for f in inferred.columns[SHOWN:]]
+    sent, start = posted_columns(data, [f.source for f in inferred.columns]), posted_start(data, len(inferred.columns))
     if faults:
         draft = _draft(inferred, inferred.schema, inferred.config)
-        draft.columns = columns + draft.columns[SHOWN:]
-        draft.table = _table(inferred, data, columns, inferred.config)
-        draft.texts, draft.faults = texts, faults
+        draft.columns = [sent.get(at, column) for at, column in enumerate(draft.columns)]
+        draft.table = _table(inferred, data, draft.columns, inferred.config)
+        draft.texts, draft.faults, draft.asked = texts, faults, start
         return draft
+    names = [str(data.get(f"c{at}_was", "")).strip() or f.name for at, f in enumerate(inferred.columns)]
     if is_edited:
-        named = [c.name for c in columns] + rest
-        return _shown(_checked(_draft(inferred, bodies["schema"], bodies["config"], named)))
-    columns += column_choices(bodies["schema"], bodies["config"], rest)
+        named = [sent[at].name if at in sent else name for at, name in enumerate(names)]
+        return _shown(_checked(_draft(inferred, bodies["schema"], bodies["config"], named, start)))
+    choices = column_choices(bodies["schema"], bodies["config"], names)
+    columns = [sent.get(at, choice) for at, choice in enumerate(choices)]
     table = _table(inferred, data, columns, bodies["config"])
     schema = edited_schema(bodies["schema"], table.name, columns)
     config = edited_config(bodies["config"], table, columns)
-    return _shown(_checked(Draft(inferred, columns, table, schema, config)))
+    return _shown(_checked(Draft(inferred, columns, table, schema, config, asked=start)))
 
 
 def grid_rows(draft: Draft) -> list[GridRow]:
-    """The grid's rows, with what is known of each column; the first ``SHOWN`` of a wide table."""
+    """The grid's rows, with what is known of each column; of a wide table those of the page."""
     found = []
-    for at, (column, choice) in enumerate(zip(draft.shown, draft.columns[:SHOWN], strict=True)):
+    for at, column in enumerate(draft.shown, draft.start):
+        choice = draft.columns[at]
         is_time = choice.kind == "DATE_TIME"
         millis = millis_of(column.example, choice.format or "TIMESTAMP") if is_time and column.example else None
         parsed = "" if millis is None else moment(millis)
@@ -174,7 +199,8 @@ def grid_rows(draft: Draft) -> list[GridRow]:
 
 def sample_rows(draft: Draft) -> list[list[str | None]]:
     """The first rows, in the order of the columns that are shown; None: null."""
-    rows = [list(row.values())[:SHOWN] for row in preview(draft.inferred, _ROWS)]
+    start, count = draft.start, max(_LEAST_ROWS, min(_ROWS, _VALUES // max(len(draft.shown), 1)))
+    rows = [list(row.values())[start : start + PAGE] for row in preview(draft.inferred, count)]
     return [[None if value is None else plain_text(value) for value in row] for row in rows]
 
 
@@ -187,9 +213,9 @@ def _table(
     return table if inferred.stream is None else replace(table, stream=posted_stream(data))
 
 
-def _draft(inferred: InferredTable, schema: Any, config: Any, names: list[str] | None = None) -> Draft:
+def _draft(inferred: InferredTable, schema: Any, config: Any, names: list[str] | None = None, start: int = 0) -> Draft:
     shown = names or [f.name for f in inferred.columns]
-    return Draft(inferred, column_choices(schema, config, shown), table_choice(config), schema, config)
+    return Draft(inferred, column_choices(schema, config, shown), table_choice(config), schema, config, asked=start)
 
 
 def _shown(draft: Draft) -> Draft:
@@ -203,7 +229,7 @@ def _checked(draft: Draft) -> Draft:
     seen: set[str] = set()
     for at, column in enumerate(draft.columns):
         if column.name in seen and column.is_kept:
-            draft.faults[_row(at)] = f"Column '{column.name}' is there twice. Give it another name."
+            draft.faults[f"c{at}"] = f"Column '{column.name}' is there twice. Give it another name."
         seen.add(column.name)
     try:
         schema = new_schema(draft.schema)
@@ -228,12 +254,7 @@ def _checked(draft: Draft) -> Draft:
 def _place(draft: Draft, error: InvalidInput) -> str:
     """The column that an error of the schema is about, else the schema."""
     named = set(names_in(error.message))
-    return next((_row(at) for at, c in enumerate(draft.columns) if c.name in named), "schema")
-
-
-def _row(at: int) -> str:
-    """Where a fault of column ``at`` stands."""
-    return f"c{at}" if at < SHOWN else "schema"
+    return next((f"c{at}" for at, c in enumerate(draft.columns) if c.name in named), "schema")
 
 
 def _note(draft: Draft, column: FoundColumn, choice: ColumnChoice) -> str:

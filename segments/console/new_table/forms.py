@@ -19,8 +19,10 @@ TYPES: Final = tuple(t for t in STORED_TYPES if t not in ("MAP", "UUID"))
 KINDS: Final = (("DIMENSION", "dimension"), ("METRIC", "metric"), ("DATE_TIME", "date or time"))
 INDEXES: Final = (("", "none"), *((k, "no dictionary" if k == "raw" else k) for k in INDEX_LISTS))
 _MOST_REPLICAS: Final = 100
-#: Columns that a grid shows; those of wider tables are changed as JSON.
+#: Columns of a table's settings that a grid shows; those of wider tables are changed as JSON.
 SHOWN: Final = 100
+#: Columns of a new table that one page shows.
+PAGE: Final = 50
 
 
 class TableNameField(forms.CharField):
@@ -120,23 +122,32 @@ def values_of(choice: TableChoice, reason: str) -> dict[str, str]:
     }  # fmt: skip
 
 
-def posted_columns(data: Mapping[str, str], sources: Sequence[str]) -> list[ColumnChoice]:
-    """The grid as it was sent; an odd value becomes the first of its list."""
-    found = []
+def posted_columns(data: Mapping[str, str], sources: Sequence[str]) -> dict[int, ColumnChoice]:
+    """{place: column} of those that the page sent, which are those that it showed or that are left out; an odd value
+    becomes the first of its list.
+    """
+    found = {}
     for at, source in enumerate(sources):
+        if f"c{at}_type" not in data:
+            continue
 
         def one(key: str, at: int = at) -> str:
             return str(data.get(f"c{at}_{key}", "")).strip()
 
         was = one("was") or source
-        found.append(
-            ColumnChoice(
-                one("name") or was, was, bool(one("keep")), listed(one("type"), TYPES),
-                listed(one("kind"), tuple(LISTS)), one("format"), bool(one("multi")), one("null"), bool(one("key")),
-                listed(one("index"), ("", *INDEX_LISTS)),
-            )
+        found[at] = ColumnChoice(
+            one("name") or was, was, bool(one("keep")), listed(one("type"), TYPES),
+            listed(one("kind"), tuple(LISTS)), one("format"), bool(one("multi")), one("null"), bool(one("key")),
+            listed(one("index"), ("", *INDEX_LISTS)),
         )  # fmt: skip
     return found
+
+
+def posted_start(data: Mapping[str, str], columns: int) -> int:
+    """The first column that the page is to show: that of the pressed button, else as before; 0 for an odd one."""
+    wanted = str(data.get("go", data.get("start", "")))
+    at = int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) < 7 else 0
+    return at // PAGE * PAGE if at < columns else 0
 
 
 def posted_table(data: Mapping[str, str], columns: Sequence[ColumnChoice]) -> TableChoice:

@@ -13,11 +13,9 @@ from django.test import Client
 
 from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import InvalidInput
-from segments.names import TableName
 from segments.services.tables import schemas
 from segments.services.tables.design import creation
 from segments.services.tables.schemas import read_schema
-from segments.services.tables.table_record import read_table_config
 from segments.services.tables.tables import list_tables
 from segments.store import paths
 from tests.console.new_table.test_from_file import CHOOSE, COLUMNS, fields_of, sent
@@ -109,24 +107,6 @@ def test_more_replicas_than_servers_are_taken_with_a_warning(adele: Client, worl
     assert warning not in unescape(adele.post(COLUMNS, fields).content.decode())
     assert warning in unescape(adele.post(COLUMNS, {**fields, "replicas": "3"}).content.decode())
     assert adele.post(COLUMNS, {**fields, "replicas": "3", "action": "create"}).status_code == 302
-
-
-def test_of_a_wide_file_the_grid_has_a_hundred_columns_and_the_json_all(adele: Client, world: World) -> None:
-    names = [f"c{n}" for n in range(249)]
-    content = ",".join([*names, "day"]) + "\n" + ",".join(["5"] * 249 + ["2024-03-01"]) + "\n"
-    text = sent(adele, content.encode())
-    fields = fields_of(text)
-    assert "150 more columns of the file can be changed as JSON." in text
-    assert ("c99_type" in fields, "c100_type" in fields, "time" in fields) == (True, False, False)
-    schema = json.loads(fields["schema"])
-    columns = [c for listed in schema.values() if isinstance(listed, list) for c in listed]
-    next(c for c in columns if c["name"] == "c200")["dataType"] = "LONG"
-    fields = fields_of(adele.post(COLUMNS, {**fields, "schema": json.dumps(schema)}).content.decode())
-    fields = fields_of(adele.post(COLUMNS, {**fields, "c5_type": "STRING"}).content.decode())
-    assert adele.post(COLUMNS, {**fields, "action": "create"}).status_code == 302
-    made = read_schema(world.ctx, "my_flights").by_name
-    assert (len(made), made["c5"].data_type, made["c200"].data_type) == (250, "STRING", "LONG")
-    assert read_table_config(world.ctx, TableName("my_flights", "OFFLINE")).time_column == "day"
 
 
 @pytest.mark.parametrize("content", [b"%PDF-1.4\n", bytes(range(1, 256)) * 9])

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from django.test import Client
 
 from segments.console.presenters.history.columns import ColumnLine, column_lines
 from segments.domain.segments.column_profile import ColumnProfile
 from segments.domain.tables.schema import parse_schema
 from segments.services.replacement.rollback_preview import SnapshotSummary
 from segments.services.replacement.snapshot_diff import ColumnDiff, Side, SnapshotDiff
+from tests.factories import make_table
+from tests.services.world import World
 
 SCHEMA = parse_schema(
     {
@@ -73,3 +78,23 @@ def test_numbers_of_values_have_bars_of_one_scale() -> None:
     assert second.bar is not None
     assert (first.bar.width, first.is_exact) == (50.0, True)
     assert (second.low, second.bar.rows, second.bar.width, second.is_exact) == (4, 10, 100.0, False)
+
+
+def test_two_snapshots_of_many_columns_are_light_pages_of_them_with_what_differs_first(
+    viewer: Client, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_table("t_OFFLINE")
+    columns = [
+        ColumnDiff(name, column(name, "a" * 80, "b" * 80), column(name, "a" * 80, ("c" if n == 199 else "b") * 80))
+        for n in range(200)
+        for name in [f"a_column_with_a_long_name_{n:03d}"]
+    ]
+    side = Side("1", SnapshotSummary(1, 10, 100, None, None), ())
+    found = SnapshotDiff("t_OFFLINE", side, side, (), (), (), 0, tuple(columns), ())
+    monkeypatch.setattr("segments.console.views.replacement.entry.diff_snapshots", lambda *_: found)
+    names = []
+    for number in (1, 2, 3, 4):
+        answer = viewer.get(f"/console/tables/t_OFFLINE/diff/?from=1&to=current&page={number}")
+        assert len(answer.content) < 200_000
+        names += re.findall(r'<span class="mono">(a_column\w+)', answer.content.decode())
+    assert (len(names), len(set(names)), names[0]) == (200, 200, "a_column_with_a_long_name_199")

@@ -259,7 +259,9 @@ def test_a_session_is_linked_while_it_is_kept(viewer: Client, follow: Callable[[
     assert "its session" not in text(viewer)
 
 
-def test_who_switched_in_spite_of_failed_checks_stands_beside_who_pushed(operator: Client, world: ServingWorld) -> None:
+def test_who_switched_in_spite_of_failed_checks_stands_next_to_who_pushed(
+    operator: Client, world: ServingWorld
+) -> None:
     make_table(TYPED)
     decided = {"decided_by": "ben", "decision": "<b>holiday"}
     make_snapshot(1, TYPED, kind="switch", actor="ann", reason="daily", checks="overridden", **decided)

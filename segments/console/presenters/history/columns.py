@@ -49,10 +49,10 @@ class ColumnLine:
 
 
 def column_lines(diff: SnapshotDiff, schema: Mapping[str, FieldSpec]) -> list[ColumnLine]:
-    """By name; those whose schema changed first. ``schema``: the table's columns of today."""
+    """By name; those whose schema changed first, then others that differ. ``schema``: the table's columns of today."""
     is_compared = all(any(c.both[i] for c in diff.columns) for i in (0, 1))
     lines = [_line(c, schema.get(c.name), is_compared=is_compared) for c in diff.columns]
-    return sorted(lines, key=lambda line: not line.schema)
+    return sorted(lines, key=lambda line: (not line.schema, not (line.is_compared and line.is_changed)))
 
 
 def _line(column: ColumnDiff, spec: FieldSpec | None, *, is_compared: bool) -> ColumnLine:

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 
 from segments import wiring
 from segments.console.access import OPERATE, find_table, may, page
+from segments.console.listing import cut_list, page_number
 from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.presenters import rollback as presenter
 from segments.console.presenters.badges import mark
@@ -180,7 +181,8 @@ def diff(request: HttpRequest, typed: str) -> HttpResponse:
         ctx = wiring.context(table.cluster.name)
         found = diff_snapshots(ctx, name, before, after, wiring.column_profiles(ctx))
         lines = presenter.sides(found.before.summary, found.after.summary)
-        context |= {"diff": found, "lines": lines, "columns": column_lines(found, _columns(ctx, name))}
+        columns = cut_list(column_lines(found, _columns(ctx, name)), page_number(request.GET.get("page")))
+        context |= {"diff": found, "lines": lines, "listing": columns}
     except (NotFound, InvalidInput) as error:
         context["problem"], status = error, error.status
     return render(request, "console/diff.html", context, status=status)
