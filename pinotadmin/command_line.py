@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -39,10 +39,22 @@ def run(argv: Sequence[str]) -> int:
         sys.stdout.write(f"pinotadmin {VERSION}\n")
         return 0
     if first == "config":
-        return config_command.run(argv[2:])
+        return _while_read(lambda: config_command.run(argv[2:]))
     if first in COMMAND_NAMES:
-        return manage([argv[0], "client", *argv[1:]])
+        return _while_read(lambda: manage([argv[0], "client", *argv[1:]]))
     return manage(argv)
+
+
+def _while_read(write: Callable[[], int]) -> int:
+    """The status of what writes to the standard output; 0 when whoever reads it has seen enough (``| head``)."""
+    try:
+        try:
+            return write()
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is written at the end fails no more
+        return 0
 
 
 def main() -> int:

@@ -33,6 +33,16 @@ def known_passwords(environment: dict[str, str], *passwords: str) -> str:
     return done.stdout.strip() or done.stderr
 
 
+def fill(hosts: str) -> None:
+    """A table with segments in cluster ``one``, on one server."""
+    store = ZooKeeperStore(hosts, "one", connect_timeout=30.0)
+    for n in range(NUMBER):
+        store.create(paths.segment("t_OFFLINE", f"t_{n}"), ZNRecord(f"t_{n}", {"segment.crc": str(n)}))
+    store.create(paths.ideal_state("t_OFFLINE"), ZNRecord("t_OFFLINE", maps={"t_0": {"Server_a_1": "ONLINE"}}))
+    store.create(f"{paths.INSTANCES}/Server_a_1/MESSAGES", None)
+    store.close()
+
+
 def test_a_backup_comes_back_under_another_name_and_on_other_servers(tmp_path: Path) -> None:
     zookeeper = start_zookeeper(tmp_path / "zookeeper")
     settings = {
@@ -42,12 +52,7 @@ def test_a_backup_comes_back_under_another_name_and_on_other_servers(tmp_path: P
         "DATABASE_URL": f"sqlite:///{tmp_path}/one.sqlite3",
         "PINOTADMIN_CLUSTER": "one",
     }
-    store = ZooKeeperStore(zookeeper.hosts, "one", connect_timeout=30.0)
-    for n in range(NUMBER):
-        store.create(paths.segment("t_OFFLINE", f"t_{n}"), ZNRecord(f"t_{n}", {"segment.crc": str(n)}))
-    store.create(paths.ideal_state("t_OFFLINE"), ZNRecord("t_OFFLINE", maps={"t_0": {"Server_a_1": "ONLINE"}}))
-    store.create(f"{paths.INSTANCES}/Server_a_1/MESSAGES", None)
-    store.close()
+    fill(zookeeper.hosts)
     try:
         assert run(settings, "setup_database").returncode == 0
         made = run(settings, "backup", str(tmp_path / "backup.gz"))

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from pinotadmin.version import VERSION
 from tests.processes.conftest import PROJECT
 
@@ -38,6 +40,16 @@ def test_everything_that_is_wrong_is_listed_at_once_and_no_secret_is_shown(tmp_p
     ):
         assert said in done.stdout
     assert "hidden" not in done.stdout
+
+
+@pytest.mark.parametrize("command", [["config", "show"], ["tables", "--help"]])
+def test_who_reads_only_the_first_lines_sees_no_traceback(command: list[str]) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as nobody:
+        line = [sys.executable, "-m", "pinotadmin", *command]
+        done = subprocess.run(line, cwd=PROJECT, stdout=nobody, stderr=subprocess.PIPE, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_each_value_is_shown_with_its_source_and_secrets_masked() -> None:
