@@ -50,6 +50,7 @@ def test_the_menu_of_a_row_is_opened_with_the_keyboard_and_has_no_serious_fault(
     menu = root.get_by_role("group", name="More actions").filter(visible=True)
     expect(menu.get_by_role("link").first).to_be_focused()
     expect(opener).to_have_attribute("aria-expanded", "true")
+    expect(menu).to_have_css("opacity", "1")
     shot(root, f"menu-{model}")
     assert faults_shown(root, model) == {}
     cut = menu.locator(".truncate").evaluate_all("all => all.filter(e => e.scrollWidth > e.clientWidth).length")

@@ -109,6 +109,7 @@ def test_the_overview_shows_sums_schema_findings_and_pushes(
         assert words in text
 
 
+@pytest.mark.usefixtures("world")
 def test_the_overview_of_a_stream_leads_to_its_history_and_lists_no_pushes(operator: Client) -> None:
     make_table("rows_REALTIME")
     make_table("never_OFFLINE")

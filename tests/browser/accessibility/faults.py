@@ -20,9 +20,18 @@ _RUN: Final = """options => axe.run({resultTypes: ["violations"], selectors: fal
   )"""
 
 #: Rows are cards on a phone, whose words wrap.
-_CUT_CELLS: Final = """() => [...document.querySelectorAll("table.cards th, table.cards td")]
-  .filter(cell => cell.clientWidth > 1 && cell.scrollWidth > cell.clientWidth + 1)
-  .map(cell => cell.innerText.slice(0, 60)).slice(0, 5)"""
+_CUT_CELLS: Final = """() => [...document.querySelectorAll("table.cards th, table.cards td")].filter(cell => {
+  const edge = cell.getBoundingClientRect().right + 1;
+  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const text = texts.currentNode;
+    if (!text.data.trim() || text.parentElement.closest(".hidden-text, thead, details:not([open])")) continue;
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    if (range.getBoundingClientRect().right > edge) return true;
+  }
+  return false;
+}).map(cell => cell.innerText.slice(0, 60)).slice(0, 5)"""
 
 
 def serious(page: Page, options: dict[str, Any] | None = None) -> list[str]:
