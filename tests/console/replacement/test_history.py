@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -98,6 +99,14 @@ def test_checks_that_were_overridden_lead_to_who_did_it_and_why(world: ServingWo
     make_table(TYPED)
     make_snapshot(1, checks="overridden")
     assert f'<a href="/console/tables/{TYPED}/checks/">checks overridden</a>' in text(viewer)
+
+
+@pytest.mark.usefixtures("four")
+def test_a_reason_that_only_names_its_push_is_left_out(viewer: Client) -> None:
+    push = str(uuid.uuid4())
+    for reason, is_shown in ((f"push {push}", False), ("push of the week", True)):
+        Snapshot.objects.filter(number=3).update(push=push, actor="ben", reason=reason)
+        assert (f"by ben: “{reason}”" in text(viewer)) == is_shown
 
 
 @pytest.mark.usefixtures("four")
@@ -267,4 +276,4 @@ def test_who_switched_in_spite_of_failed_checks_stands_next_to_who_pushed(
     make_snapshot(1, TYPED, kind="switch", actor="ann", reason="daily", checks="overridden", **decided)
     shown = text(operator)
     assert "New data by ann: “daily”" in shown
-    assert "switched in spite of failed checks by ben: “&lt;b&gt;holiday”" in shown
+    assert "switched in spite of failed checks</a> by ben: “&lt;b&gt;holiday”" in shown

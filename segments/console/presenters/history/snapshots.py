@@ -84,6 +84,12 @@ class Bar:
         return self.row.number - 1
 
     @property
+    def reason(self) -> str:
+        """What somebody wrote; empty where the record only names the push, to which the page leads anyway."""
+        given = self.cause.reason if self.cause else ""
+        return "" if given == f"push {self.row.push}" else given
+
+    @property
     def of_snapshot(self) -> str:
         """What the address of its pin carries, so that its page speaks of the snapshot and leads back here."""
         return f"?snapshot={self.row.number}"
