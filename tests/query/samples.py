@@ -77,7 +77,11 @@ def segments_for(
     found = []
     for i in range(4):
         part = rows[i * size : (i + 1) * size]
-        columns = {c: pa.array([r[c] for r in part], stored_type(schema.by_name[c])) for c in plan.columns}
+        columns = {
+            c: pa.array([r[c] for r in part], stored_type(schema.by_name[c]))
+            for c in plan.columns
+            if not c.startswith("$")
+        }
         found.append(SegmentRows(f"seg{i}", f"h{i % 2}", pa.table(columns), len(part)))
     return found
 

@@ -15,8 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from segments.dataplane.query import SegmentRows, execute_partial, merge, plan_query
 from segments.dataplane.realtime.decode import Decoded
 from segments.dataplane.realtime.mutable_segment import MutableSegment
+from segments.dataplane.server.held.column_cache import ColumnCache
+from segments.dataplane.server.held.held_segment import HeldSegment
 from segments.domain.tables.table_config import TableConfig, parse_table_config
 from segments.segmentfile import SegmentReader, build_segment, compute_crc, verify
 from tests.realtime.test_decode import NOW, decoder, schema_of
@@ -131,6 +134,19 @@ def test_columns_and_nulls_are_given_as_a_held_segment_gives_them() -> None:
         "$isNull.m": [True, False, False, True, False],
     }
     assert MutableSegment(NAME, SCHEMA, config_of()).snapshot().table_of(["$isNull.m"]).column_names == []
+
+
+def test_is_null_answers_alike_while_a_segment_is_consumed_and_once_it_is_built(tmp_path: Path) -> None:
+    config = config_of(tableIndexConfig={"nullHandlingEnabled": True})
+    segment = MutableSegment(NAME, SCHEMA, config)
+    append(segment, 0, 5)
+    segment.build(tmp_path, start_offset="0", end_offset="5", creation_time_ms=NOW)
+    held = HeldSegment(NAME, tmp_path / NAME, 0, ColumnCache(1 << 20))
+    for where, wanted in (("m is null", [0, 3]), ("m is not null", [1, 2, 4]), ("n is null", [])):
+        plan = plan_query(f"select n from {SCHEMA.name} where {where}", SCHEMA)
+        for rows in (segment.snapshot().table_of(plan.columns), held.table_of(plan.columns)):
+            part = execute_partial(plan, [SegmentRows(NAME, "", rows)])
+            assert [n for (n,) in merge(plan, [part]).rows] == wanted
 
 
 @pytest.mark.parametrize("steps", [(0, 1_000), (0, 3, 4, 300, 999, 1_000)])

@@ -1,5 +1,5 @@
 """Virtual columns ``$isNull.<column>``: which rows were null, from the null vector of a segment or else from the
-default null value.
+default null value; and ``$isRecordedNull.<column>``: from the null vector alone, which is what ``IS NULL`` means.
 
 A segment that was built with null handling records its nulls; one built without only holds the default in their place,
 so there every default counts as null. The query option ``nullsAreRecorded=true`` says that all segments were built with
@@ -16,17 +16,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 PREFIX: Final = "$isNull."
+RECORDED_PREFIX: Final = "$isRecordedNull."
 RECORDED_OPTION: Final = "nullsAreRecorded"
 
 
 def null_of(name: str) -> str | None:
-    """``$isNull.city`` -> ``city``; None for every other name."""
-    return name[len(PREFIX) :] if name.startswith(PREFIX) else None
+    """``$isNull.city`` and ``$isRecordedNull.city`` -> ``city``; None for every other name."""
+    prefix = prefix_of(name)
+    return name[len(prefix) :] if prefix else None
 
 
-def are_recorded(options: Mapping[str, str]) -> bool:
-    """Whether the query says that segments record their nulls."""
-    return options.get(RECORDED_OPTION, "").lower() == "true"
+def prefix_of(name: str) -> str:
+    """Which of the two prefixes the name has; empty: neither."""
+    return next((p for p in (PREFIX, RECORDED_PREFIX) if name.startswith(p)), "")
+
+
+def are_recorded(name: str, options: Mapping[str, str]) -> bool:
+    """Whether the virtual column, or the query, says that only recorded nulls count."""
+    return name.startswith(RECORDED_PREFIX) or options.get(RECORDED_OPTION, "").lower() == "true"
 
 
 def equals_default(values: Any, default: Any) -> Any:

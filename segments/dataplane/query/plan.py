@@ -147,6 +147,10 @@ class PostCompiler(Compiler):
         """A column that is not a key has no one value in a group."""
         raise QueryRejected(f"'{self.row.column(node).name}' should appear in GROUP BY clause.", error_code=SQL_PARSING)
 
+    def null_mark(self, node: exp.Expression) -> Expr | None:
+        """What became of nulls in a group is not known."""
+        return None
+
     def _aggregates(self, node: exp.Expression) -> bool:
         """As ``has_aggregation``, for every part of one tree after walking it once; the nodes are kept, so that no id
         is another's.

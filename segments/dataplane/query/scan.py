@@ -137,7 +137,7 @@ def _nulls(plan: QueryPlan, name: str, spec: FieldSpec, segments: Sequence[Segme
         held = segment.rows.column_names
         if name in held:
             chunks += segment.rows.column(name).chunks
-        elif spec.name in held and are_recorded(plan.options):
+        elif spec.name in held and are_recorded(name, plan.options):
             chunks.append(pa.repeat(pa.scalar(False), segment.num_docs))
         elif spec.name in held:
             found = equals_default(segment.rows.column(spec.name), default_values(spec, stored_type(spec), 1)[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from segments.dataplane import query_bounds
@@ -238,3 +239,23 @@ def test_an_answer_with_too_many_rows_is_refused_instead_of_cut(monkeypatch: pyt
     with pytest.raises(QueryRejected, match="more than 15 rows"):
         answer("select a.k from t a, u b")
     assert len(answer("select a.k from t a, u b limit 15").rows) == 15
+
+
+@pytest.mark.parametrize(
+    ("sql", "wanted"),
+    [
+        ("select a.k from t a join u b on a.k = b.k where a.v is null", [[2], [2]]),
+        ("select a.k from t a join u b on a.k = b.k where a.v is not null order by a.k", [[1], [3]]),
+        (
+            "select b.k from t b left join w a on a.k = b.k where not (b.v is null or a.k is null) order by b.k",
+            [[1], [3]],
+        ),
+        ("select a.k from u b left join t a on a.k = b.k + 2 where a.v is null order by b.k", [[None]]),
+        ("select k from (select k, v is null m from t) x where m", [[2]]),
+        ("select count(*) from (select v from t) x where v is null", [[0]]),
+        ("select count(*) from t a join u b on a.k = b.k where a.$docId is null", [[0]]),
+    ],
+)
+def test_is_null_means_what_segments_record_and_what_an_outer_join_leaves(sql: str, wanted: list[list[Any]]) -> None:
+    marked = TABLES["t"].append_column("$isRecordedNull.v", pa.array([False, True, False, False]))
+    assert [list(row) for row in answer(sql, {**TABLES, "t": marked}).rows] == wanted

@@ -57,6 +57,15 @@ class RowCompiler(Compiler):
         made = special(self, node) if special else None
         return self.size.add(made) if made is not None else super().compile(node)
 
+    def null_mark(self, node: exp.Expression) -> Expr | None:
+        """Of a table's column; what a subquery gives has its nulls in it."""
+        column = node.unnest()
+        if not isinstance(column, exp.Column) or isinstance(column.this, exp.Star):
+            return None
+        relation, found = self.scope.find(column)
+        mark = relation.recorded_null(found)
+        return Expr(mark.sql, mark.type, mark.name) if mark else None
+
     def call(self, node: exp.Anonymous) -> Expr:
         """Functions of null, too, which has a meaning here."""
         build = _OF_NULL.get(canonical(str(node.this)))
@@ -126,6 +135,10 @@ class GroupCompiler(RowCompiler):
                 return key
         return super().compile(node)
 
+    def null_mark(self, node: exp.Expression) -> Expr | None:
+        """What became of recorded nulls in a group is not known."""
+        return None
+
     def _is_composed(self, node: exp.Expression) -> bool:
         """Is an aggregation, a window or a query anywhere in it? A tree is walked once for all its parts."""
         if id(node) not in self._composed:
@@ -171,8 +184,9 @@ def _is_null(self: RowCompiler, node: exp.Is) -> Expr | None:
     if not isinstance(node.expression, exp.Null):
         return None
     inner, negated = self.compile(node.this), bool(node.args.get("negate"))
-    word = "isnotnull" if negated else "isnull"
-    return Expr(f"(({inner.sql}) IS {'NOT ' * negated}NULL)", "BOOLEAN", f"{word}({inner.name})")
+    word, mark = "isnotnull" if negated else "isnull", self.null_mark(node.this)
+    recorded = f" OR COALESCE({mark.sql}, FALSE)" if mark else ""
+    return Expr(f"({'NOT ' * negated}(({inner.sql}) IS NULL{recorded}))", "BOOLEAN", f"{word}({inner.name})")
 
 
 def _not(self: RowCompiler, node: exp.Not) -> Expr | None:

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from sqlglot import exp
 
-from segments.dataplane.query.nulls import PREFIX, null_of
+from segments.dataplane.query.nulls import RECORDED_PREFIX, null_of, prefix_of
 from segments.dataplane.query.sql.compiler import VIRTUAL
 from segments.dataplane.query.sql.text_growth import COLUMN_TEXT
 from segments.domain.formats.sql_name import quoted
@@ -52,6 +52,10 @@ class Relation(Protocol):
 
     def find(self, name: str) -> list[Field]:
         """Columns of this name: the one that is written alike, else all that differ in case only."""
+        ...
+
+    def recorded_null(self, found: Field) -> Field | None:
+        """Whether the value of one of its columns was null where segments record that; None: nothing records it."""
         ...
 
 
@@ -101,8 +105,14 @@ class TableRelation:
         """Virtual columns, too."""
         column = null_of(name)
         if column is not None:
-            return [self._field(PREFIX + found) for found in self._names(column) if found not in VIRTUAL]
+            return [self._field(prefix_of(name) + found) for found in self._names(column) if found not in VIRTUAL]
         return [self._field(found) for found in self._names(name)]
+
+    def recorded_null(self, found: Field) -> Field | None:
+        """Whether the field's column was null, where segments record that; None for virtual columns."""
+        column = self.column_of(found)
+        is_virtual = column is None or column in VIRTUAL or null_of(column) is not None
+        return None if is_virtual else self._field(f"{RECORDED_PREFIX}{column}")
 
     def column_of(self, found: Field) -> str | None:
         """The table's column behind a field of this relation; None for another's."""
@@ -141,6 +151,9 @@ class DerivedRelation:
         """A name may stand for several: then it cannot be used."""
         alike = [f for f in self.fields if f.name == name]
         return alike or [f for f in self.fields if f.name.lower() == name.lower()]
+
+    def recorded_null(self, found: Field) -> None:
+        """Its nulls are those of DuckDB."""
 
 
 @dataclass(frozen=True)

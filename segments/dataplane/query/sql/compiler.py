@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from sqlglot import exp
 
 from segments.dataplane.query.aggregate import is_aggregation
-from segments.dataplane.query.nulls import PREFIX, null_of
+from segments.dataplane.query.nulls import RECORDED_PREFIX, null_of, prefix_of
 from segments.dataplane.query.sql.plan_size import PlanSize
 from segments.domain.tables.schema import Schema
 from segments.expressions.casts import CASTS, REMEDY
@@ -103,7 +103,7 @@ class Columns:
         if name in self.schema.by_name or name in VIRTUAL:
             return name
         if (column := null_of(name)) is not None:
-            return PREFIX + self._actual(column)
+            return prefix_of(name) + self._actual(column)
         alike = self._by_lower.get(name.lower(), [])
         if len(alike) != 1:
             raise QueryRejected(
@@ -156,6 +156,17 @@ class Compiler:
         if isinstance(node.this, exp.Star):
             raise QueryRejected("'*' stands alone in SELECT or in COUNT(*).", error_code=SQL_PARSING)
         return self.columns.resolve(node)
+
+    def null_mark(self, node: exp.Expression) -> Expr | None:
+        """Whether a column of the row was null where that is recorded; None for what is never null."""
+        column = node.unnest()
+        if not isinstance(column, exp.Column) or isinstance(column.this, exp.Star):
+            return None
+        name = self.columns.resolve(column).name
+        if name in VIRTUAL or null_of(name) is not None:
+            return None
+        mark = exp.to_identifier(RECORDED_PREFIX + column.name, quoted=True)
+        return self.columns.resolve(exp.Column(this=mark, table=column.args.get("table")))
 
     def call(self, node: exp.Anonymous) -> Expr:
         """A function call by name."""
@@ -223,10 +234,9 @@ def _boolean_pair(self: Compiler, node: exp.And | exp.Or) -> Expr:
 
 
 def _not(self: Compiler, node: exp.Not) -> Expr:
-    if isinstance(node.this, exp.Is):
-        inner = self.compile(node.this.this)
-        if isinstance(node.this.expression, exp.Null) and not node.this.args.get("negate"):
-            return Expr("TRUE", "BOOLEAN", f"isnotnull({inner.name})")
+    is_test = isinstance(node.this, exp.Is) and isinstance(node.this.expression, exp.Null)
+    if is_test and not node.this.args.get("negate"):
+        return _is_null(self, node.this, negated=True)
     if isinstance(node.this, exp.In):
         check_parts(node.this)
         return _in(self, node.this, negated=True)
@@ -234,10 +244,18 @@ def _not(self: Compiler, node: exp.Not) -> Expr:
     return Expr(f"(NOT {part.sql})", "BOOLEAN", f"not({part.name})")
 
 
+def _is_null(self: Compiler, node: exp.Is, *, negated: bool) -> Expr:
+    """As Pinot: by what segments record; what is no column is never null."""
+    inner, mark = self.compile(node.this), self.null_mark(node.this)
+    sql = f"({'NOT ' * negated}{mark.sql})" if mark else str(negated).upper()
+    return Expr(sql, "BOOLEAN", f"{'isnotnull' if negated else 'isnull'}({inner.name})")
+
+
 def _is(self: Compiler, node: exp.Is) -> Expr:
-    inner, negated = self.compile(node.this), bool(node.args.get("negate"))
+    negated = bool(node.args.get("negate"))
     if isinstance(node.expression, exp.Null):
-        return Expr(str(negated).upper(), "BOOLEAN", f"{'isnotnull' if negated else 'isnull'}({inner.name})")
+        return _is_null(self, node, negated=negated)
+    inner = self.compile(node.this)
     if isinstance(node.expression, exp.Boolean) and inner.type == "BOOLEAN" and not inner.mv:
         word = str(bool(node.expression.this) != negated).lower()
         return Expr(inner.sql if word == "true" else f"(NOT {inner.sql})", "BOOLEAN", f"is{word}({inner.name})")
