@@ -20,7 +20,8 @@ _WORDS: Final[dict[str, tuple[str, str, str, str]]] = {
     "resume": ("Resume it", "It goes on where it stopped; the lag shrinks.", REALTIME, "consumption"),
     "replay": (
         "Replay a message that was set aside",
-        "It is kept until it gives a row. Where a value does not fit, have null stored for it: tab Config, “Change the settings”.",
+        "It is kept until it gives a row. Where a value does not fit, have null stored for it: tab Config, "
+        "“Change the settings”.",
         REALTIME, "set_aside",
     ),
 }  # fmt: skip
