@@ -102,7 +102,7 @@ PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart=0 -
 OR_NONE = $(if $(ARGS),|| [ $$? = 5 ])
 
 # Whole installations and browsers: the few that every change runs, and the others.
-WHOLE := tests/integration tests/chaos tests/browser
+WHOLE := tests/integration tests/chaos tests/browser tests/packaging/test_image.py
 SHORT := tests/integration/test_push.py tests/integration/test_realtime_basic.py tests/integration/test_switches.py tests/browser/test_journey.py
 
 test: lint test-parts test-short ## All checks and every test but the long ones of whole installations (ARGS="-k name")

@@ -61,7 +61,7 @@ def test_all_of_it_is_shown_to_who_asks_for_it(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr.splitlines()[0]) == (1, "Traceback (most recent call last):")
 
 
-def test_who_names_no_installation_learns_where_one_was_looked_for(tmp_path: Path) -> None:
+def test_who_names_no_installation_is_given_the_folder_that_was_searched(tmp_path: Path) -> None:
     done = ended(tmp_path, "query", "select 1 from flights")
     assert done.returncode == 2
     assert f"{tmp_path / 'endpoints.json'} is not there: no 'up' has its data in that folder" in done.stderr

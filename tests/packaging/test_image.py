@@ -45,7 +45,9 @@ class Image:
 
 
 def _called(*command: str, seconds: float = 120) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=seconds, check=False)
+    # Within a container of its own buildah may start no other: a changed root is enough here.
+    env = {"BUILDAH_ISOLATION": "chroot", **os.environ}
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=seconds, check=False, env=env)
 
 
 def _builder() -> str:

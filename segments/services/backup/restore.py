@@ -206,8 +206,8 @@ def _notes(backup: BackupReader, wanted: Wanted) -> Iterator[str]:
     if kept:
         more = f" and {len(kept) - _NAMED:,} more" if len(kept) > _NAMED else ""
         yield (
-            f"Without --server, the names of {', '.join(kept[:_NAMED])}{more} stay: segments are looked for there, so "
-            "start servers with these hosts and ports."
+            f"Without --server, the names of {', '.join(kept[:_NAMED])}{more} stay: start servers with these hosts and "
+            "ports, which the segments are assigned to."
         )
     if wanted.dry_run:
         return
