@@ -8,7 +8,6 @@ snapshot's segments, whatever came later. A query reads one snapshot or is refus
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -17,9 +16,10 @@ from segments.domain.realtime.llc_name import is_llc_name
 from segments.domain.replacement.snapshots import Snapshot, find_snapshot
 from segments.domain.tables.keyed_tables import is_keyed
 from segments.domain.tables.table_config import TableConfig
-from segments.errors import InvalidInput, StateConflict, TooManyRequests
+from segments.errors import InvalidInput, StateConflict
 from segments.names import OFFLINE, REALTIME, TABLE_TYPES, TableName, split_table_name
 from segments.services.core.context import Context
+from segments.services.queries.file_turns import file_turns
 from segments.services.queries.options import SNAPSHOT, option_of
 from segments.services.replacement.history.snapshots import contents_of, snapshot
 from segments.services.replacement.lineage_record import Observed, observe
@@ -28,11 +28,8 @@ from segments.store import paths
 
 #: Answers a query with its options.
 Query = Callable[[str, Mapping[str, str]], dict[str, Any]]
-#: What is fetched for a query where servers do not answer, and how many such queries one process answers at once.
+#: What is fetched for a query where servers do not answer.
 _MOST_FETCHED_BYTES: Final = 512 << 20
-_AT_ONCE: Final = 2
-_TURNS: Final = threading.BoundedSemaphore(_AT_ONCE)
-_TURN_S: Final = 20
 #: Names in an answer.
 _SHOWN: Final = 100
 
@@ -87,23 +84,8 @@ def _reading_files(ctx: Context, config: TableConfig, found: Snapshot, crcs: Map
         _require_streamed(config, found.name, found.segments)
     files = SnapshotFiles(ctx, config, found, crcs)
     _require_small(config.table, found.name, files.bytes)
-    with _turn(), FileReader(ctx, config.table, files.find) as reader:
+    with file_turns().turn(ctx.cluster, config.table.typed), FileReader(ctx, config.table, files.find) as reader:
         yield lambda sql, options: reader.query(sql, options, segments=files.segments)
-
-
-@contextmanager
-def _turn() -> Iterator[None]:
-    """So that memory and disk of this process stay bounded whatever is asked for at once."""
-    if not _TURNS.acquire(timeout=_TURN_S):
-        raise TooManyRequests(
-            f"{_AT_ONCE} queries of snapshots that are read from files run in this process already.",
-            remedy="Try again when one of them is through.",
-            retry_after_s=_TURN_S,
-        )
-    try:
-        yield
-    finally:
-        _TURNS.release()
 
 
 def snapshot_by_name(seen: Observed, ctx: Context, table: TableName, name: str) -> tuple[Snapshot, Mapping[str, int]]:

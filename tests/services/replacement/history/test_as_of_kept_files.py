@@ -17,6 +17,7 @@ from segments.errors import InvalidInput, PreconditionFailed, StateConflict, Too
 from segments.segmentfile import build_segment, write_tar
 from segments.services.core.context import Context
 from segments.services.queries.file_reader import FileReader
+from segments.services.queries.file_turns import FileTurns
 from segments.services.replacement.history import as_of
 from segments.services.replacement.history.as_of import query_as_of
 from segments.services.replacement.lineage_record import observe
@@ -122,15 +123,32 @@ def test_more_bytes_than_are_fetched_are_refused(ctx: Context, monkeypatch: pyte
 
 
 @pytest.mark.usefixtures("switched")
-def test_so_many_read_files_at_once_and_others_are_asked_to_wait(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_queries_one_table_leaves_a_turn_to_those_of_others(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     delete(ctx)
-    monkeypatch.setattr(as_of, "_TURNS", threading.BoundedSemaphore(1))
-    monkeypatch.setattr(as_of, "_TURN_S", 0)
+    turns = FileTurns(wait_s=0)
+    monkeypatch.setattr(as_of, "file_turns", lambda: turns)
     with as_of.reading_as_of(ctx, T, "1") as query:
         assert query(COUNT, {})["resultTable"]["rows"] == [["old", 10]]
-        with pytest.raises(TooManyRequests, match="read from files"):
+        with pytest.raises(TooManyRequests, match="of table 't_OFFLINE' are read from files"):
             rows(ctx, f"set snapshot=1; {COUNT}")
+        with turns.turn(ctx.cluster, "other_OFFLINE"), pytest.raises(TooManyRequests, match="of snapshots are read"):
+            turns.turn(ctx.cluster, "third_OFFLINE").__enter__()
     assert rows(ctx, f"set snapshot=1; {COUNT}") == [["old", 10]]
+
+
+def test_a_turn_that_ends_goes_to_who_waits_for_it() -> None:
+    turns, got = FileTurns(at_once=1, wait_s=30), threading.Event()
+
+    def wait() -> None:
+        with turns.turn("c", "b"):
+            got.set()
+
+    with turns.turn("c", "a"):
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        assert not got.is_set()
+    waiting.join(30)
+    assert got.is_set()
 
 
 @pytest.mark.usefixtures("switched")
