@@ -18,6 +18,7 @@ import pytest
 from segments.dataplane.query import SegmentRows, execute_partial, merge, plan_query
 from segments.dataplane.realtime.decode import Decoded
 from segments.dataplane.realtime.mutable_segment import MutableSegment
+from segments.dataplane.server.consuming.view import View
 from segments.dataplane.server.held.column_cache import ColumnCache
 from segments.dataplane.server.held.held_segment import HeldSegment
 from segments.domain.tables.table_config import TableConfig, parse_table_config
@@ -144,7 +145,7 @@ def test_is_null_answers_alike_while_a_segment_is_consumed_and_once_it_is_built(
     held = HeldSegment(NAME, tmp_path / NAME, 0, ColumnCache(1 << 20))
     for where, wanted in (("m is null", [0, 3]), ("m is not null", [1, 2, 4]), ("n is null", [])):
         plan = plan_query(f"select n from {SCHEMA.name} where {where}", SCHEMA)
-        for rows in (segment.snapshot().table_of(plan.columns), held.table_of(plan.columns)):
+        for rows in (View(NAME, segment.snapshot()).table_of(plan.columns), held.table_of(plan.columns)):
             part = execute_partial(plan, [SegmentRows(NAME, "", rows)])
             assert [n for (n,) in merge(plan, [part]).rows] == wanted
 
