@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -121,13 +120,14 @@ def test_a_commit_is_one_trace_from_the_server_that_builds_through_the_web_proce
     poll(table.is_settled, 30, "consuming")
     table.send(150)
 
-    def commits() -> list[Any]:
-        return [s for s in collector.spans() if s.name == "segmentCommitEndWithMetadata"]
+    def committed() -> set[str]:
+        """The step around a call ends after it, and is sent later."""
+        return {
+            s.attributes["segment"] for s in collector.trace_of("segmentCommitEndWithMetadata") if s.name == "commit"
+        }
 
-    poll(commits, 60, "a commit")
-    (segment,) = {
-        s.attributes["segment"] for s in collector.trace_of("segmentCommitEndWithMetadata") if s.name == "commit"
-    }
+    poll(committed, 60, "a commit")
+    (segment,) = committed()
     wanted = {
         ("pinotadmin-server", "build"), ("pinotadmin-server", "upload"), ("pinotadmin-server", "segmentCommitStart"),
         ("pinotadmin-web", "GET /segmentCommitStart"),
