@@ -69,7 +69,8 @@ def _existing(client: Client, given: Namespace, name: str) -> str:
         return ""
     batch = (config.get("ingestionConfig") or {}).get("batchIngestionConfig") or {}
     validation = config.get("segmentsConfig") or {}
-    kind = str(batch.get("segmentIngestionType") or validation.get("segmentPushType") or APPEND).upper()
+    given_kind = str(batch.get("segmentIngestionType") or validation.get("segmentPushType") or APPEND).upper()
+    kind = REFRESH if given_kind == REFRESH else APPEND
     wanted = APPEND if given.append else REFRESH if given.refresh else kind
     if wanted != kind:
         raise ValueError(
