@@ -147,7 +147,7 @@ class PostCompiler(Compiler):
         """A column that is not a key has no one value in a group."""
         raise QueryRejected(f"'{self.row.column(node).name}' should appear in GROUP BY clause.", error_code=SQL_PARSING)
 
-    def null_mark(self, node: exp.Expression) -> Expr | None:
+    def recorded_null(self, column: exp.Column) -> Expr | None:
         """What became of nulls in a group is not known."""
         return None
 

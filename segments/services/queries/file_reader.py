@@ -7,10 +7,10 @@ CRC on record, so that an answer is of the segments that were asked for and no o
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
@@ -23,10 +23,11 @@ from segments.dataplane.query import QueryRejected
 from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.domain.tables.keyed_tables import key_rules
 from segments.domain.tables.schema import Schema
-from segments.errors import PayloadTooLarge, PinotAdminError, SegmentCorrupt, Unavailable
+from segments.errors import PinotAdminError, SegmentCorrupt
 from segments.names import TableName
 from segments.segmentfile.packed.tar import extract_tar
 from segments.services.core.context import Context
+from segments.services.segments.downloads import save_tar
 from segments.services.segments.segments import read_records
 from segments.services.tables.schemas import read_schema
 from segments.services.tables.table_record import read_table_config
@@ -44,7 +45,7 @@ _FAILED: Final = 200
 
 
 @dataclass(frozen=True)
-class SegmentFile:
+class SegmentSource:
     """A segment's record, the size of its tar in bytes as far as it is known, and how that is opened: (bytes, stream),
     which the reader closes.
     """
@@ -55,7 +56,7 @@ class SegmentFile:
 
 
 #: {segment: its file} of those of the named segments that there are.
-Find = Callable[[Sequence[str]], Mapping[str, SegmentFile]]
+Find = Callable[[Sequence[str]], Mapping[str, SegmentSource]]
 
 
 class FileReader:
@@ -116,7 +117,7 @@ class FileReader:
             time_used_ms=round((self._ctx.timer.seconds() - started) * 1000),
         )
 
-    def _masks(self, files: Sequence[SegmentFile], schema: Schema) -> Mapping[str, engine.RowMask | None]:
+    def _masks(self, files: Sequence[SegmentSource], schema: Schema) -> Mapping[str, engine.RowMask | None]:
         """Which rows count where a primary key has one row: decided among these segments alone. Those that came from
         no stream count row by row.
         """
@@ -128,7 +129,7 @@ class FileReader:
         return TableKeys(rules, schema).masks_alone([self._hold(file) for file in files])
 
     def _rows(
-        self, file: SegmentFile, columns: Sequence[str], masks: Mapping[str, engine.RowMask | None]
+        self, file: SegmentSource, columns: Sequence[str], masks: Mapping[str, engine.RowMask | None]
     ) -> engine.SegmentRows:
         record, mask = file.record, masks.get(file.record.name)
         if not columns and record.total_docs is not None:
@@ -136,7 +137,7 @@ class FileReader:
         held = self._hold(file)
         return engine.SegmentRows(record.name, "", held.table_of(columns), held.num_docs, valid=mask)
 
-    def _hold(self, file: SegmentFile) -> HeldSegment:
+    def _hold(self, file: SegmentSource) -> HeldSegment:
         """The segment's file, fetched and unpacked when first needed. QueryRejected once the query is stopped."""
         from segments.dataplane.server.held.column_cache import (
             ColumnCache,
@@ -156,7 +157,7 @@ class FileReader:
             self._held[record.name] = held
         return self._held[record.name]
 
-    def _unpack(self, file: SegmentFile) -> Path:
+    def _unpack(self, file: SegmentSource) -> Path:
         place = Path(self._folder.name) / str(len(self._held))
         place.mkdir()
         tar = place / "segment.tar.gz"
@@ -167,43 +168,26 @@ class FileReader:
         self._unpacked += sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
         return folder
 
-    def _fetch(self, file: SegmentFile, target: Path) -> None:
-        name, most = file.record.name, self._ctx.limits.upload_bytes
-        size, stream = file.open()
-        with stream, target.open("wb") as out:
-            if size > most:
-                raise PayloadTooLarge(
-                    f"The file of segment '{name}' of '{self._table.raw}' has more than {most:,} bytes.",
-                    remedy="Raise PINOTADMIN_MAX_UPLOAD_BYTES if it is right.",
-                )
-            shutil.copyfileobj(stream, out, 1 << 20)
-        if target.stat().st_size != size:
-            raise Unavailable(
-                f"The download of segment '{name}' of '{self._table.raw}' was cut short.", remedy="Try again."
-            )
+    def _fetch(self, file: SegmentSource, target: Path) -> None:
+        save_tar(self._ctx, self._table.raw, file.record.name, file.open(), target)
 
 
 def served_files(ctx: Context, table: TableName) -> Find:
     """Those of the segments on record, as the cluster has them."""
 
-    def find(segments: Sequence[str]) -> Mapping[str, SegmentFile]:
+    def find(segments: Sequence[str]) -> Mapping[str, SegmentSource]:
         records = read_records(ctx, table, segments)
-        return {
-            name: SegmentFile(record, record.size_bytes, _opener(ctx, table, name)) for name, record in records.items()
-        }
+        opened = partial(ctx.engine.segments.open_file, ctx, table.raw)
+        return {s: SegmentSource(r, r.size_bytes, partial(opened, s)) for s, r in records.items()}
 
     return find
 
 
-def _opener(ctx: Context, table: TableName, segment: str) -> Callable[[], tuple[int, BinaryIO]]:
-    return lambda: ctx.engine.segments.open_file(ctx, table.raw, segment)
-
-
-def _docs(files: Sequence[SegmentFile]) -> int:
+def _docs(files: Sequence[SegmentSource]) -> int:
     return sum(file.record.total_docs or 0 for file in files)
 
 
-def _needed(plan: engine.QueryPlan, files: Sequence[SegmentFile]) -> Sequence[SegmentFile]:
+def _needed(plan: engine.QueryPlan, files: Sequence[SegmentSource]) -> Sequence[SegmentSource]:
     """The first files that have as many rows as LIMIT needs where any rows will do, else all of them."""
     if plan.kind != "selection" or plan.where is not None or plan.order:
         return files
@@ -215,9 +199,9 @@ def _needed(plan: engine.QueryPlan, files: Sequence[SegmentFile]) -> Sequence[Se
     return files
 
 
-def _pieces(files: Sequence[SegmentFile]) -> Iterator[list[SegmentFile]]:
+def _pieces(files: Sequence[SegmentSource]) -> Iterator[list[SegmentSource]]:
     """As many at a time as have ``_ROWS_AT_ONCE`` rows together; at least one piece, which may be empty."""
-    piece: list[SegmentFile] = []
+    piece: list[SegmentSource] = []
     rows = 0
     for file in files:
         docs = file.record.total_docs or 0

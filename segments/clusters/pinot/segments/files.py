@@ -12,8 +12,9 @@ from typing import Any, BinaryIO, Final, cast
 
 from segments.clusters.pinot.calls import controller, quoted
 from segments.domain.pinot.refusals import refusal
-from segments.errors import NotFound, PayloadTooLarge, Unavailable
+from segments.errors import NotFound
 from segments.services.core.context import Context
+from segments.services.segments.downloads import check_tar_size, save_tar
 
 #: Seconds for the first byte; the rest comes as it comes.
 _ANSWER_S: Final = 120.0
@@ -37,7 +38,7 @@ def open_stream(ctx: Context, raw_table: str, segment: str) -> tuple[int, Binary
         spool = cast("BinaryIO", tempfile.TemporaryFile(prefix="segment-"))  # noqa: SIM115  # the caller closes it
         for chunk in reply.body:
             spool.write(chunk)
-            _check_size(ctx, spool.tell(), segment, raw_table)
+            check_tar_size(ctx, spool.tell(), segment, raw_table)
         size = spool.tell()
         spool.seek(0)
         return size, spool
@@ -47,21 +48,7 @@ def fetch_segment(ctx: Context, raw_table: str, segment: str, target: Path) -> i
     """Write a segment's tar to a local file; returns its bytes. NotFound when there is none, Unavailable when it was
     cut short, PayloadTooLarge when it has more bytes than an upload may.
     """
-    size, stream = open_stream(ctx, raw_table, segment)
-    with stream, target.open("wb") as out:
-        _check_size(ctx, size, segment, raw_table)
-        while chunk := stream.read(1 << 20):
-            out.write(chunk)
-    if target.stat().st_size != size:
-        raise Unavailable(f"The download of segment '{segment}' of '{raw_table}' was cut short.", remedy="Try again.")
-    return size
-
-
-def _check_size(ctx: Context, size: int, segment: str, raw_table: str) -> None:
-    most = ctx.limits.upload_bytes
-    if size > most:
-        text = f"The file of segment '{segment}' of '{raw_table}' has more than {most:,} bytes."
-        raise PayloadTooLarge(text, remedy="Raise PINOTADMIN_MAX_UPLOAD_BYTES if it is right.")
+    return save_tar(ctx, raw_table, segment, open_stream(ctx, raw_table, segment), target)
 
 
 def _refused(status: int, body: Iterator[bytes], raw_table: str, segment: str) -> Exception:

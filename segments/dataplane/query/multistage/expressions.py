@@ -57,11 +57,8 @@ class RowCompiler(Compiler):
         made = special(self, node) if special else None
         return self.size.add(made) if made is not None else super().compile(node)
 
-    def null_mark(self, node: exp.Expression) -> Expr | None:
+    def recorded_null(self, column: exp.Column) -> Expr | None:
         """Of a table's column; what a subquery gives has its nulls in it."""
-        column = node.unnest()
-        if not isinstance(column, exp.Column) or isinstance(column.this, exp.Star):
-            return None
         relation, found = self.scope.find(column)
         mark = relation.recorded_null(found)
         return Expr(mark.sql, mark.type, mark.name) if mark else None
@@ -135,7 +132,7 @@ class GroupCompiler(RowCompiler):
                 return key
         return super().compile(node)
 
-    def null_mark(self, node: exp.Expression) -> Expr | None:
+    def recorded_null(self, column: exp.Column) -> Expr | None:
         """What became of recorded nulls in a group is not known."""
         return None
 

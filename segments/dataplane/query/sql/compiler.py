@@ -162,6 +162,10 @@ class Compiler:
         column = node.unnest()
         if not isinstance(column, exp.Column) or isinstance(column.this, exp.Star):
             return None
+        return self.recorded_null(column)
+
+    def recorded_null(self, column: exp.Column) -> Expr | None:
+        """The same of a column; None for a virtual one."""
         name = self.columns.resolve(column).name
         if name in VIRTUAL or null_of(name) is not None:
             return None

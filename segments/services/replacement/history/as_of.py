@@ -56,8 +56,9 @@ def reading_as_of(ctx: Context, table: TableName, name: str) -> Iterator[Query]:
     fetched, TooManyRequests where others fetch.
     """
     found, crcs, config = _contents(ctx, table, name)
-    before = {s: m.crc for s, m in read_records(ctx, table, found.segments).items()}
-    if found.gone or _overwritten(crcs, before) or not ctx.engine.offers.own_processes:
+    is_served = ctx.engine.offers.own_processes and not found.gone
+    before = {s: m.crc for s, m in read_records(ctx, table, found.segments).items()} if is_served else {}
+    if not is_served or _overwritten(crcs, before):
         with _reading_files(ctx, config, found, crcs) as query:
             yield query
         return

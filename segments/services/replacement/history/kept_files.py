@@ -16,7 +16,7 @@ from segments.domain.replacement.snapshots import Snapshot
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import NotFound, PreconditionFailed, StateConflict
 from segments.services.core.context import Context
-from segments.services.queries.file_reader import SegmentFile
+from segments.services.queries.file_reader import SegmentSource
 from segments.services.segments import archive
 from segments.services.segments.segments import read_records
 
@@ -38,7 +38,9 @@ class SnapshotFiles:
         names = sorted((*found.segments, *found.gone))
         records = read_records(ctx, self._table, names)
         there = [s for s, r in records.items() if r.crc is not None and crcs.get(s, 0) in (0, r.crc)]
-        self._files = {s: SegmentFile(records[s], records[s].size_bytes, partial(self._open_served, s)) for s in there}
+        self._files = {
+            s: SegmentSource(records[s], records[s].size_bytes, partial(self._open_served, s)) for s in there
+        }
         self._files |= self._kept([s for s in names if s not in self._files])
         self._require_all(names, records)
 
@@ -52,16 +54,16 @@ class SnapshotFiles:
         """Of their tars, as far as it is known."""
         return sum(f.bytes or 0 for f in self._files.values())
 
-    def find(self, segments: Sequence[str]) -> Mapping[str, SegmentFile]:
+    def find(self, segments: Sequence[str]) -> Mapping[str, SegmentSource]:
         """The files of these."""
         return {s: self._files[s] for s in segments if s in self._files}
 
-    def _kept(self, names: Sequence[str]) -> dict[str, SegmentFile]:
+    def _kept(self, names: Sequence[str]) -> dict[str, SegmentSource]:
         if not names or not self._has_kept:
             return {}
         versions = archive.find_versions(self._ctx, self._table, {s: self._crcs[s] for s in names if self._crcs.get(s)})
         return {
-            name: SegmentFile(kept.kept.metadata, kept.bytes, partial(self._open_kept, name, kept.file))
+            name: SegmentSource(kept.kept.metadata, kept.bytes, partial(self._open_kept, name, kept.file))
             for name, kept in versions.items()
             if kept.kept is not None and kept.is_there
         }
