@@ -41,6 +41,16 @@ class Seen:
             if crosses(low, high)
         ]
 
+    def longest_after(self, crosses: Callable[[int, int], bool], seconds: float) -> list[float]:
+        """Seconds of the longest step that began within so many seconds of one of those changes, this one included."""
+        found = []
+        for series in self.times.values():
+            steps = [(earlier, later - earlier) for (earlier, _), (later, _) in itertools.pairwise(series)]
+            for (at, low), (_, high) in itertools.pairwise(series):
+                if crosses(low, high):
+                    found.append(max(step for begins, step in steps if at <= begins < at + seconds))
+        return found
+
     @property
     def longest(self) -> float:
         """Seconds of the longest such step of all."""
@@ -64,12 +74,20 @@ def figures(what: str, rival: str, seen: Seen) -> Sequence[str]:
     what a commit costs is the difference to the steps over the middle of segments.
     """
     half = SEGMENT_ROWS // 2
-    ends = seen.steps(lambda low, high: low // SEGMENT_ROWS < high // SEGMENT_ROWS)
-    middles = seen.steps(lambda low, high: (low + half) // SEGMENT_ROWS < (high + half) // SEGMENT_ROWS)
+
+    def is_end(low: int, high: int) -> bool:
+        return low // SEGMENT_ROWS < high // SEGMENT_ROWS
+
+    def is_middle(low: int, high: int) -> bool:
+        return is_end(low + half, high + half)
+
+    ends, middles = seen.steps(is_end), seen.steps(is_middle)
     every = seen.steps(lambda low, high: high > low)
     return (
         f"  stall of visible rows at {what}, {len(ends)} of them: {spread(ends)}   Pinot 1.5.1: {rival}",
-        f"  the same in the middle of segments: {spread(middles)}",
+        f"  the longest within a second of it: {spread(seen.longest_after(is_end, 1.0))}",
+        f"  the same in the middle of segments: {spread(middles)}, the longest within a second of it: "
+        f"{spread(seen.longest_after(is_middle, 1.0))}",
         f"  from one change of the visible rows to the next, everywhere: {spread(every)}",
         f"  the query that asks for them: {spread(seen.queries)}",
         f"  visible rows went back {seen.backwards} times",

@@ -64,7 +64,7 @@ def segment_times(field: FieldSpec, values: Any, now_ms: int) -> tuple[int, int,
     if not len(values):
         now = int(now_ms // MILLIS[parsed.unit])
         return now, now, parsed.unit
-    ends = pc.min_max(values.cast(pa.int64())).as_py()
+    ends = pc.min_max(values if values.type == pa.int64() else values.cast(pa.int64())).as_py()
     return ends["min"] * parsed.size, ends["max"] * parsed.size, parsed.unit
 
 

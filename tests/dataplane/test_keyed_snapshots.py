@@ -19,7 +19,7 @@ from segments.names import TableName
 from segments.services.core.context import Context
 from segments.services.replacement.history.as_of import query_as_of
 from segments.services.replacement.values_diff import compare_column
-from tests.dataplane.consuming.keyed_world import KeyedWorld, Row
+from tests.dataplane.consuming.keyed.keyed_world import KeyedWorld, Row
 from tests.dataplane.test_stream_snapshots import reading
 from tests.dataplane.world import poll
 

@@ -19,7 +19,7 @@ from segments.domain.rebalance.options import Options
 from segments.names import REALTIME, TableName
 from segments.services.rebalance.job_records import read_jobs
 from segments.store import paths
-from tests.dataplane.consuming.keyed_world import KeyedWorld
+from tests.dataplane.consuming.keyed.keyed_world import KeyedWorld
 from tests.dataplane.consuming_world import RT, instance, rows_of
 from tests.dataplane.world import poll
 from tests.services.embedded_engine import EMBEDDED

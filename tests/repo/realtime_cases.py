@@ -10,10 +10,10 @@ from typing import Final
 _STANDARD: Final = "domain/completion/test_completion.py::"
 _MACHINE: Final = _STANDARD + "test_the_machine_answers_as_the_case_says"
 _PAUSELESS: Final = "domain/completion/test_pauseless.py::test_the_machine_answers_as_the_case_says"
-_PROTOCOL: Final = "services/realtime/test_completion.py::"
-_STARTS: Final = "services/realtime/test_pauseless.py::"
+_PROTOCOL: Final = "services/realtime/completion/test_completion.py::"
+_STARTS: Final = "services/realtime/completion/test_pauseless.py::"
 _VALUES: Final = "domain/completion/test_completion_values.py::"
-_FILES: Final = "services/realtime/test_completion_files.py::"
+_FILES: Final = "services/realtime/completion/test_completion_files.py::"
 _TABLES: Final = "services/realtime/tables/test_realtime_tables.py::"
 _PEERS: Final = "dataplane/test_peer_copy.py::"
 _CUTS: Final = "chaos/test_cut_commits.py::"
@@ -29,10 +29,10 @@ _REINGESTED: Final = "api/realtime/test_reingestion.py::"
 
 COMPLETION: Final[dict[int, str | tuple[str, ...]]] = {
     1: _MACHINE,
-    3: "services/realtime/test_completion_files.py::test_the_committed_file_gets_the_segments_name",
+    3: "services/realtime/completion/test_completion_files.py::test_the_committed_file_gets_the_segments_name",
     5: _MACHINE,
     7: _MACHINE,
-    9: "services/realtime/test_completion_files.py::"
+    9: "services/realtime/completion/test_completion_files.py::"
     "test_a_commit_whose_file_cannot_be_moved_is_made_by_another_replica",
     11: _PROTOCOL + "test_who_cannot_be_answered_now_asks_again",
     **dict.fromkeys((13, 15, 17), _MACHINE),
@@ -78,12 +78,12 @@ COMPLETION: Final[dict[int, str | tuple[str, ...]]] = {
     ),
     77: _PROTOCOL + "test_nothing_new_consumes_where_consumption_is_paused",
     79: _PROTOCOL + "test_the_same_sequence_twice_is_refused_and_leaves_nothing",
-    81: "services/realtime/test_completion_files.py::test_a_refused_commit_moves_no_file",
+    81: "services/realtime/completion/test_completion_files.py::test_a_refused_commit_moves_no_file",
     83: _HTTP + "test_settings_that_no_stream_client_is_given_are_refused_by_name",
     85: _REPAIR + "test_while_the_stream_does_not_answer_nobody_is_taken_for_ended",
     87: _VALUES + "test_a_limit_is_lowered_once_per_failure",
-    89: "services/realtime/test_committing_repair.py::test_the_list_of_commits_follows_the_records",
-    91: "services/realtime/test_completion_files.py::"
+    89: "services/realtime/completion/test_committing_repair.py::test_the_list_of_commits_follows_the_records",
+    91: "services/realtime/completion/test_completion_files.py::"
     "test_a_file_that_is_a_committed_segments_address_stays_whatever_its_name",
     93: _REPAIR + "test_each_state_of_the_latest_segment_has_its_repair",
     95: (
@@ -186,7 +186,7 @@ REALTIME_OPERATIONS: Final[dict[int, str | tuple[str, ...]]] = {
     61: _VALIDATION + "test_only_replicas_in_error_are_reset_and_only_on_live_servers",
     63: _VALIDATION + "test_resets_can_be_switched_off_but_of_pauseless_tables",
     65: _REINGESTED + "test_a_reingested_segment_is_done_with_its_file_in_its_place_and_only_once",
-    67: "services/realtime/test_committing_repair.py::test_the_clusters_mode_counts_from_the_next_pass_on",
+    67: "services/realtime/completion/test_committing_repair.py::test_the_clusters_mode_counts_from_the_next_pass_on",
     69: (
         _UPKEEP + "test_servers_that_fail_leave_the_record_as_it_is",
         _UPKEEP + "test_what_no_replica_serves_is_left_as_it_is",

@@ -97,10 +97,10 @@ STORAGE = {
     23: "no: peers are found among live servers only, without waiting; see 45 for what they may give",
     25: "services/segments/test_fetch_rules.py::test_too_many_bytes_or_seconds_end_it",
     27: "no: encrypted segments are refused, see 69",
-    29: "services/realtime/test_completion_files.py::"
+    29: "services/realtime/completion/test_completion_files.py::"
     "test_a_location_that_is_not_the_segments_own_is_refused_and_changes_nothing",
     31: "dataplane/test_peer_copy.py::test_without_a_deep_store_the_commit_succeeds_and_is_on_servers_only",
-    33: "services/realtime/test_completion_files.py::test_the_committed_file_gets_the_segments_name",
+    33: "services/realtime/completion/test_completion_files.py::test_the_committed_file_gets_the_segments_name",
     35: "services/realtime/test_realtime_upkeep.py::test_servers_that_fail_leave_the_record_as_it_is",
     37: "services/realtime/test_realtime_validation.py::test_what_counts_as_old_is_a_cluster_setting",
     39: "dataplane/test_server.py::test_size_crc_metadata_and_tar_of_a_segment",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from segments.datatypes.convert import ARROW
 from segments.domain.tables.schema import FieldSpec
-from segments.segmentfile.format.buffers import parts
 
 _WHOLE: Final = ("INT", "LONG")
 _REAL: Final = ("FLOAT", "DOUBLE")
@@ -27,10 +27,23 @@ def ready_column(column: Any, field: FieldSpec) -> Any:
     values = column.chunk(0)
     if kind in _WHOLE:
         return values
-    if kind in _REAL:
-        numbers = values.to_numpy()
-        return None if np.isnan(numbers).any() or (np.signbit(numbers) & (numbers == 0)).any() else values
-    if kind != "STRING" or not len(values):
+    if not len(values):
         return None
-    offsets, data = parts(values)
-    return None if int(np.diff(offsets).max()) > field.max_length or not data.all() else values
+    if kind in _REAL:
+        return values if _are_plain_numbers(values.to_numpy()) else None
+    return values if kind == "STRING" and _are_plain_texts(values, field.max_length) else None
+
+
+def _are_plain_numbers(numbers: NDArray[np.floating[Any]]) -> bool:
+    """No NaN and no negative zero; where all are above zero one look shows it."""
+    return bool(numbers.min() > 0) or not (np.isnan(numbers) | (np.signbit(numbers) & (numbers == 0))).any()
+
+
+def _are_plain_texts(values: Any, max_length: int) -> bool:
+    """None too long and none with a NUL. No text is longer than all of them together."""
+    _, offsets, data = values.buffers()
+    ends = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1]
+    first, last = int(ends[0]), int(ends[-1])
+    if last - first > max_length and int(np.diff(ends).max()) > max_length:
+        return False
+    return data is None or bool(np.frombuffer(data, np.uint8)[first:last].all())

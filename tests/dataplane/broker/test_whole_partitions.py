@@ -20,7 +20,7 @@ from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.domain.segments.ideal_state import external_view, with_rows
 from segments.store import paths
 from segments.store.update import update_record
-from tests.dataplane.consuming.keyed_world import KeyedWorld
+from tests.dataplane.consuming.keyed.keyed_world import KeyedWorld
 from tests.dataplane.consuming.pauseless_world import PEERS
 from tests.dataplane.consuming.test_lagging_replicas import LateStream
 from tests.dataplane.consuming_world import RT, instance

@@ -17,7 +17,7 @@ from segments.metrics.catalog import METRICS
 from segments.metrics.exposition import RecordedValues, render
 from segments.metrics.metric_kinds import SERVER
 from segments.store import paths
-from tests.dataplane.consuming.keyed_world import KeyedWorld
+from tests.dataplane.consuming.keyed.keyed_world import KeyedWorld
 from tests.dataplane.consuming_world import RT, ConsumingWorld
 from tests.dataplane.world import SECRET, poll
 from tests.signed import Signed

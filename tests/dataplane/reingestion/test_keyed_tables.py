@@ -25,7 +25,7 @@ from segments.services.core.context import Actor
 from segments.services.realtime.reingestion import broken_segments, jobs
 from segments.store import paths
 from segments.store.records.reingestions import read_job
-from tests.dataplane.consuming.keyed_world import KeyedWorld, Row
+from tests.dataplane.consuming.keyed.keyed_world import KeyedWorld, Row
 from tests.dataplane.consuming_world import RT, rows_of
 from tests.dataplane.reingestion.lost import GIVES_UP_SOON, PEERS, TABLE, back, change, lose
 from tests.dataplane.world import poll

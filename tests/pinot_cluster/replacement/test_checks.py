@@ -17,7 +17,7 @@ from segments.services.queries.file_reader import FileReader, served_files
 from segments.services.replacement.checks import check_settings
 from segments.services.replacement.checks.snapshot_checks import read_checks, run_checks
 from segments.store import paths
-from tests.dataplane.consuming.keyed_world import keyed_schema
+from tests.dataplane.consuming.keyed.keyed_world import keyed_schema
 from tests.pinot_cluster.segments.test_push import Pushing, kinds
 from tests.services.world import ANN, TABLE
 

@@ -20,7 +20,7 @@ from segments.services.upkeep.validation import run as run_status_checker
 from segments.store import paths
 from segments.store.records.reingestions import JOBS
 from tests.services.embedded_engine import EMBEDDED, asking, with_servers
-from tests.services.realtime.test_committing_repair import is_whole, started
+from tests.services.realtime.completion.test_committing_repair import is_whole, started
 from tests.services.realtime.test_realtime_upkeep import FakeServers, on_servers_only, staged
 from tests.services.realtime.test_realtime_validation import codes, view
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 import threading
 from typing import Final
 
@@ -40,6 +41,12 @@ class Waiting:
         """Wait, unless somebody wants something."""
         self._wake.wait(seconds)
         self._wake.clear()
+
+    def keep_apart(self, longest_s: float) -> None:
+        """Wait for a random part of this time, unless somebody wants something: partitions and replicas that come to
+        this point together do not all take the processor from queries at once.
+        """
+        self.pause(longest_s * random.random())
 
     def check(self) -> None:
         """Raises Stopped when the thread is to end."""

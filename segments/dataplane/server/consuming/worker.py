@@ -36,6 +36,10 @@ log = logging.getLogger(__name__)
 
 #: Seconds between two attempts to report to the controller that this replica stopped.
 _REPORT_AGAIN_S: Final = 10.0
+#: Longest seconds until a full segment, behind which rows come into sight already, is to be committed, and until the
+#: file of a segment that another replica commits is built: nobody waits for either.
+_COMMIT_APART_S: Final = 0.1
+_BUILD_APART_S: Final = 0.3
 
 
 class Worker:
@@ -249,6 +253,8 @@ class Worker:
         is_full = reason in (decisions.ROW_LIMIT, decisions.TIME_LIMIT, decisions.INDEX_FULL)
         if is_full and self._parts.settings.reads_ahead and not self._waiting.is_forced:
             self._host.read_ahead(intake)
+            if self._host.has_read_on(intake):
+                self._waiting.keep_apart(_COMMIT_APART_S)
 
     # Ends
 
@@ -305,6 +311,8 @@ class Worker:
                 case Online.BUILD:
                     self._has_all()
                     self._set(State.RETAINING)
+                    if not self._waiting.is_forced:
+                        self._waiting.keep_apart(_BUILD_APART_S)
                     held = commit.rebuild(committed)
                     if held is None:
                         return self._discard(intake, committed)

@@ -107,7 +107,7 @@ class _Conversation:
     def run(self) -> Answer:
         """The answer, with everything written that it rests on."""
         self._prepare()
-        self._finish(update_transaction(self._ctx.store, self._attempt).changed)
+        self._finish(update_transaction(self._ctx.store, self._attempt, turn=self._turn()).changed)
         if self._refusal is not None:
             log.warning(
                 "%s of %s by %s failed: %s",
@@ -119,6 +119,12 @@ class _Conversation:
             return FAILED
         found = self._step.answer
         return replace(found, controller=self._ctx.controller_url) if found.status is Status.COMMIT else found
+
+    def _turn(self) -> str:
+        """Starts and ends of commits all change the table's ideal state, other messages only their segment's round."""
+        changes_table = self._received.kind in (Kind.COMMIT_START, Kind.COMMIT_END)
+        table = TableName(self._name.raw, REALTIME).typed
+        return table if changes_table else f"{table}/{self._name}"
 
     def _prepare(self) -> None:
         """Check what a commit end brings before anything is decided."""

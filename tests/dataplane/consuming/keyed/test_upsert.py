@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.dataplane.consuming.keyed_world import KeyedWorld, Row
+from tests.dataplane.consuming.keyed.keyed_world import KeyedWorld, Row
 from tests.dataplane.consuming_world import RT, rows_of
 from tests.dataplane.world import poll
 

@@ -18,7 +18,7 @@ from segments.services.core.context import Context
 from segments.services.segments import downloads
 from segments.services.upkeep.passes import run_pass
 from segments.store import paths
-from tests.services.realtime.test_completion import stored
+from tests.services.realtime.completion.test_completion import stored
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
 from tests.services.spoken import Spoken, built
 

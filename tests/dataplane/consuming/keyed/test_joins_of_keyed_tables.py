@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.dataplane.consuming.keyed_world import KeyedWorld
+from tests.dataplane.consuming.keyed.keyed_world import KeyedWorld
 from tests.dataplane.consuming_world import rows_of
 from tests.dataplane.world import poll
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.dataplane.consuming.keyed_world import KeyedWorld, keyed_schema
+from tests.dataplane.consuming.keyed.keyed_world import KeyedWorld, keyed_schema
 from tests.dataplane.consuming_world import RT, rows_of
 from tests.dataplane.world import poll
 

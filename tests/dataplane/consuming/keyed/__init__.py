@@ -1,0 +1,1 @@
+"""Tables in which a primary key has one row, while they are consumed."""

@@ -1,0 +1,1 @@
+"""The completion protocol over stored state: commits, their files, their repair."""
