@@ -7,18 +7,17 @@ import time
 
 import pytest
 
-from segments.dataplane.server.consuming import waiting
 from segments.dataplane.server.consuming.waiting import Waiting
 
 
-def test_each_waits_for_another_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    parts, waits = iter([0.25, 0.75]), []
-    monkeypatch.setattr(waiting.random, "random", lambda: next(parts))
-    for _ in range(2):
-        one = Waiting("s", is_forced=False)
+def test_partitions_wait_for_different_times_and_replicas_of_one_for_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    for segment in ("t__0__0", "t__1__0", "t__0__0"):
+        one = Waiting(segment, is_forced=False)
         monkeypatch.setattr(one, "pause", waits.append)
-        one.keep_apart(0.1)
-    assert waits == pytest.approx([0.025, 0.075])
+        one.keep_apart(0.5, segment)
+    assert waits[0] == waits[2] != waits[1]
+    assert all(0 <= wait < 0.5 for wait in waits)
 
 
 def test_a_commit_that_somebody_wants_now_does_not_wait() -> None:
@@ -27,5 +26,5 @@ def test_a_commit_that_somebody_wants_now_does_not_wait() -> None:
     began = time.perf_counter()
     one.pause(30)
     one.end()
-    one.keep_apart(30)
+    one.keep_apart(30, "s")
     assert time.perf_counter() - began < 5

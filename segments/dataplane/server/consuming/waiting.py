@@ -42,11 +42,11 @@ class Waiting:
         self._wake.wait(seconds)
         self._wake.clear()
 
-    def keep_apart(self, longest_s: float) -> None:
-        """Wait for a random part of this time, unless somebody wants something: partitions and replicas that come to
-        this point together do not all take the processor from queries at once.
+    def keep_apart(self, longest_s: float, of: str) -> None:
+        """Wait for a part of this time, unless somebody wants something: what comes to this point together does not all
+        take the processor from queries at once. Whoever names the same ``of`` waits as long.
         """
-        self.pause(longest_s * random.random())
+        self.pause(longest_s * random.Random(of).random())
 
     def check(self) -> None:
         """Raises Stopped when the thread is to end."""

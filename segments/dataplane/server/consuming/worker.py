@@ -36,10 +36,11 @@ log = logging.getLogger(__name__)
 
 #: Seconds between two attempts to report to the controller that this replica stopped.
 _REPORT_AGAIN_S: Final = 10.0
-#: Longest seconds until a full segment, behind which rows come into sight already, is to be committed, and until the
-#: file of a segment that another replica commits is built: nobody waits for either.
-_COMMIT_APART_S: Final = 0.1
-_BUILD_APART_S: Final = 0.3
+#: Longest seconds until a full segment, behind which rows come into sight already, is to be committed (another time for
+#: each partition, the same for its replicas, which wait for one another), and until a replica builds the file of what
+#: another one commits. Nobody waits for either.
+_COMMIT_APART_S: Final = 0.5
+_BUILD_APART_S: Final = 0.5
 
 
 class Worker:
@@ -254,7 +255,7 @@ class Worker:
         if is_full and self._parts.settings.reads_ahead and not self._waiting.is_forced:
             self._host.read_ahead(intake)
             if self._host.has_read_on(intake):
-                self._waiting.keep_apart(_COMMIT_APART_S)
+                self._waiting.keep_apart(_COMMIT_APART_S, self.segment)
 
     # Ends
 
@@ -312,7 +313,7 @@ class Worker:
                     self._has_all()
                     self._set(State.RETAINING)
                     if not self._waiting.is_forced:
-                        self._waiting.keep_apart(_BUILD_APART_S)
+                        self._waiting.keep_apart(_BUILD_APART_S, f"{self.segment} {self._parts.instance}")
                     held = commit.rebuild(committed)
                     if held is None:
                         return self._discard(intake, committed)
