@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from django.test import Client
@@ -37,6 +38,31 @@ def test_tables_in_trouble_come_first(viewer: Client) -> None:
     assert text.index("c_OFFLINE") < text.index("b_OFFLINE") < text.index("a_OFFLINE")
     for words in ("needs help", "degraded", "healthy", "7 of 8 online", "1 error"):
         assert words in text
+
+
+@pytest.mark.parametrize(
+    ("age_s", "consuming", "severity", "shown"),
+    [
+        (5, 2, None, "starting"),
+        (90, 2, None, "needs help"),
+        (5, 1, None, "needs help"),  # one was committed, and nobody serves it
+        (5, 2, "warning", "starting"),
+        (5, 2, "error", "needs help"),
+    ],
+)
+def test_a_table_whose_servers_have_just_begun_to_consume_needs_no_help(
+    viewer: Client, age_s: int, consuming: int, severity: str | None, shown: str
+) -> None:
+    table = make_table(
+        "a_REALTIME", replicas_wanted=4, replicas_online=0, segments_total=2, consuming_segments=consuming
+    )
+    for number in range(2):
+        created = int((time.time() - age_s * number) * 1000)
+        Segment.objects.create(table=table, name=f"a__{number}__0", is_consuming=True, creation_ms=created)
+    if severity is not None:
+        make_finding(table_name="a_REALTIME", severity=severity)
+    text = _text(viewer, "/")
+    assert {words for words in ("needs help", "degraded", "healthy", "starting") if words in text} == {shown}
 
 
 def test_a_closed_finding_does_not_count(viewer: Client) -> None:

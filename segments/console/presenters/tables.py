@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from django.db.models import Case, Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
 from segments.console.listing import Listing, cut
 from segments.console.presenters.badges import Mark, mark, replicas_mark
-from segments.models import Finding, LineageEntry, Push, Table
+from segments.models import Finding, LineageEntry, Push, Segment, Table
 from segments.services.access.read_rights import readable_rows
+
+#: Seconds that servers may take to begin with the first segments of a table.
+_STARTS_S: Final = 60
+
+STARTING: Final = Mark("starting", "idle", "dot")
 
 
 @dataclass(frozen=True)
@@ -54,11 +60,23 @@ def _findings() -> QuerySet[Finding]:
     ).order_by()
 
 
+def _starts() -> Q:
+    """It has nothing but segments that are about to consume, and for a short while only."""
+    older = Segment.objects.filter(table=OuterRef("pk"), creation_ms__lt=(time.time() - _STARTS_S) * 1000)
+    return Q(~Exists(older), replicas_online=0, segments_total__gt=0, consuming_segments=F("segments_total"))
+
+
 def _rank() -> Case:
-    """0: it needs help, 1: it is degraded, 2: all is well."""
-    down = Exists(_findings().filter(severity="error")) | Q(replicas_wanted__gt=0, replicas_online=0)
-    less = Exists(_findings().filter(severity="warning")) | Q(replicas_online__lt=F("replicas_wanted"))
-    return Case(When(down, then=Value(0)), When(less, then=Value(1)), default=Value(2))
+    """0: it needs help, 1: it is degraded, 2: all is well, 3: it starts."""
+    errors, warnings = (Exists(_findings().filter(severity=severity)) for severity in ("error", "warning"))
+    down, less = Q(replicas_wanted__gt=0, replicas_online=0), Q(replicas_online__lt=F("replicas_wanted"))
+    return Case(
+        When(errors, then=Value(0)),
+        When(_starts(), then=Value(3)),
+        When(down, then=Value(0)),
+        When(warnings | less, then=Value(1)),
+        default=Value(2),
+    )
 
 
 def _annotated() -> QuerySet[Table, Any]:
@@ -91,7 +109,7 @@ def _row(table: Any) -> TableRow:
     return TableRow(
         table=table,
         health=_health(table),
-        replicas=replicas_mark(table.replicas_online, table.replicas_wanted),
+        replicas=STARTING if table.rank == 3 else replicas_mark(table.replicas_online, table.replicas_wanted),
         errors=table.errors,
         warnings=table.warnings,
         last_push=mark(table.last_push_state) if table.last_push_state else None,
@@ -106,6 +124,8 @@ def _health(table: Any) -> Mark:
         return Mark("needs help", "bad", "cross")
     if table.rank == 1:
         return Mark("degraded", "warn", "alert")
+    if table.rank == 3:
+        return STARTING
     return Mark("healthy", "ok", "check") if table.segments_total else Mark("empty", "idle", "dot")
 
 
