@@ -67,18 +67,15 @@ class Decoder:
         Raises Unavailable when something outside is needed and does not answer (a schema registry).
         """
         raw = self._reader.read(values)
-        taken = len(values) if raw.taken is None else raw.taken
         rows, places = raw.table, np.arange(raw.table.num_rows) if raw.positions is None else raw.positions
         parts, misfits = self._stored(rows, places, now_ms)
-        if not misfits and not raw.bad and len(parts) == 1:
-            table, masks = parts[0]
-            return Decoded(table, masks, taken, 0, (), rows.num_rows - table.num_rows)
         refused = {place: bad_message(place, error, column) for place, error, column in reversed(misfits)}
         stays = ~np.isin(places, list(refused)) if refused else np.ones(rows.num_rows, bool)
         if np.count_nonzero(~stays) > len(misfits):  # some have rows that fit
             parts, _ = self._stored(rows.filter(pa.array(stays)).combine_chunks(), places[stays], now_ms)
         bad = sorted([*raw.bad, *refused.values()], key=lambda b: b.position)
         table, masks = parts[0] if len(parts) == 1 else _joined(parts)
+        taken = len(values) if raw.taken is None else raw.taken
         return Decoded(table, masks, taken, len(bad), tuple(bad), int(np.count_nonzero(stays)) - table.num_rows)
 
     def _stored(self, rows: pa.Table, places: NDArray[np.int64], now_ms: int) -> tuple[list[_Part], list[_Misfit]]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from segments.datatypes.convert import ARROW
 from segments.domain.tables.schema import FieldSpec
+from segments.segmentfile.format.buffers import parts
 
 _WHOLE: Final = ("INT", "LONG")
 _REAL: Final = ("FLOAT", "DOUBLE")
@@ -41,9 +42,5 @@ def _are_plain_numbers(numbers: NDArray[np.floating[Any]]) -> bool:
 
 def _are_plain_texts(values: Any, max_length: int) -> bool:
     """None too long and none with a NUL. No text is longer than all of them together."""
-    _, offsets, data = values.buffers()
-    ends = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1]
-    first, last = int(ends[0]), int(ends[-1])
-    if last - first > max_length and int(np.diff(ends).max()) > max_length:
-        return False
-    return data is None or bool(np.frombuffer(data, np.uint8)[first:last].all())
+    offsets, data = parts(values)
+    return (len(data) <= max_length or int(np.diff(offsets).max()) <= max_length) and bool(data.all())

@@ -39,8 +39,7 @@ _REPORT_AGAIN_S: Final = 10.0
 #: Longest seconds until a full segment, behind which rows come into sight already, is to be committed (another time for
 #: each partition, the same for its replicas, which wait for one another), and until a replica builds the file of what
 #: another one commits. Nobody waits for either.
-_COMMIT_APART_S: Final = 0.5
-_BUILD_APART_S: Final = 0.5
+_APART_S: Final = 0.5
 
 
 class Worker:
@@ -255,7 +254,7 @@ class Worker:
         if is_full and self._parts.settings.reads_ahead and not self._waiting.is_forced:
             self._host.read_ahead(intake)
             if self._host.has_read_on(intake):
-                self._waiting.keep_apart(_COMMIT_APART_S, self.segment)
+                self._waiting.keep_apart(_APART_S, self.segment)
 
     # Ends
 
@@ -313,7 +312,7 @@ class Worker:
                     self._has_all()
                     self._set(State.RETAINING)
                     if not self._waiting.is_forced:
-                        self._waiting.keep_apart(_BUILD_APART_S, f"{self.segment} {self._parts.instance}")
+                        self._waiting.keep_apart(_APART_S, f"{self.segment} {self._parts.instance}")
                     held = commit.rebuild(committed)
                     if held is None:
                         return self._discard(intake, committed)

@@ -97,6 +97,7 @@ class _Conversation:
 
     def __init__(self, ctx: Context, received: Received, name: LLCName) -> None:
         self._ctx, self._received, self._name = ctx, received, name
+        self._table = TableName(name.raw, REALTIME)
         self._step = Step(None, FAILED)
         self._attempts = 0
         self._refusal: Rejected | None = None
@@ -123,8 +124,7 @@ class _Conversation:
     def _turn(self) -> str:
         """Starts and ends of commits all change the table's ideal state, other messages only their segment's round."""
         changes_table = self._received.kind in (Kind.COMMIT_START, Kind.COMMIT_END)
-        table = TableName(self._name.raw, REALTIME).typed
-        return table if changes_table else f"{table}/{self._name}"
+        return self._table.typed if changes_table else f"{self._table.typed}/{self._name}"
 
     def _prepare(self) -> None:
         """Check what a commit end brings before anything is decided."""
@@ -134,9 +134,7 @@ class _Conversation:
         if received.info is None or received.offset is None:
             raise InvalidInput("A commit end needs metadata.properties, creation.meta and an offset.")
         self._built = built_of(self._name, received.offset, received.info, received.size_bytes)
-        self._file = CommitFile(
-            self._ctx, TableName(self._name.raw, REALTIME), self._name.text, received.location, received.info.crc
-        )
+        self._file = CommitFile(self._ctx, self._table, self._name.text, received.location, received.info.crc)
 
     def _attempt(self) -> Sequence[Write]:
         self._attempts += 1
@@ -201,7 +199,7 @@ class _Conversation:
 
     def _finish(self, has_written: bool) -> None:
         """What follows the writes and may fail without harm."""
-        table, done = TableName(self._name.raw, REALTIME), self._step
+        table, done = self._table, self._step
         try:
             if self._refusal is not None:
                 return
