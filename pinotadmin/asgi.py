@@ -11,6 +11,9 @@ from typing import Any
 import django
 from django.conf import settings
 
+from segments.processes.interpreter import collect_seldom, load_undisturbed, take_short_turns
+
+load_undisturbed()
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pinotadmin.settings")
 django.setup(set_prefix=False)
 
@@ -18,7 +21,6 @@ from pinotadmin.configuration.path_prefix import check_prefix, without_prefix  #
 from pinotadmin.handler import ThreadedHandler  # noqa: E402  (needs Django set up)
 from segments import traces, wiring  # noqa: E402  (needs Django set up)
 from segments.answer_headers import DATA_HEADERS  # noqa: E402  (needs Django set up)
-from segments.processes.interpreter import collect_seldom, take_short_turns  # noqa: E402  (needs Django set up)
 from segments.services.core.page_addresses import address_of  # noqa: E402  (needs Django set up)
 
 Message = MutableMapping[str, Any]

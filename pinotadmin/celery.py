@@ -4,7 +4,6 @@ others what workers do.
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import threading
@@ -33,10 +32,13 @@ from segments.gateways import worker_status
 from segments.gateways.celery_queue import REQUEST_ID, header_of
 from segments.gateways.worker_status import WorkerStatus
 from segments.processes.heartbeat_file import keep_heartbeat
+from segments.processes.interpreter import collect_seldom, end_quietly, load_undisturbed
 from segments.processes.roles.parent import end_with_parent
 from segments.request_ids import begin_for
 from segments.secret_texts import mask_text
 
+load_undisturbed()
+end_quietly()
 if TYPE_CHECKING:
     from segments.services.core.database_outage import Outage
 
@@ -82,8 +84,7 @@ def _share_memory(**_: Any) -> None:
     """What is loaded now stays shared with the processes of the pool: the collector of each would otherwise write to
     all of it.
     """
-    gc.collect()
-    gc.freeze()
+    collect_seldom()
 
 
 @worker_ready.connect
@@ -166,6 +167,7 @@ def note_ended(task_id: str, name: str, args: Any, kwargs: Any, limit_s: float) 
 
 @beat_init.connect
 def _beat_is_ready(**_: Any) -> None:
+    collect_seldom()
     mark_ready("beat")
 
 

@@ -69,6 +69,8 @@ class ChildSpec:
     timing: Timing = field(default_factory=Timing)
     #: Called each time that its process has ended; takes no time.
     on_end: Callable[[], object] | None = None
+    #: Children in a row with the same one are stopped at the same time; '': alone.
+    wave: str = ""
 
 
 class Child:

@@ -210,6 +210,7 @@ class Planner:
             alive=http_probe(self._host, ports.admin, "/health/liveness", any_status=True, trust=self._probed),
             after=("zookeeper", "restore"),
             aliases=(self._instance(index),),
+            wave="servers",
         )
 
     def _webs(self) -> list[ChildSpec]:
@@ -230,6 +231,7 @@ class Planner:
             probe=http_probe(self._host, port, "/health/readiness", trust=self._probed),
             alive=http_probe(self._host, port, "/health/liveness", any_status=True, trust=self._probed),
             after=(*_PARTS, "redis"),
+            wave="web",
         )
 
     def _mirror(self) -> ChildSpec:
@@ -246,6 +248,7 @@ class Planner:
             *worker_command(pool)[1:],
             after=(*_PARTS, "redis"),
             environment={**self._counting(), **(self._spark() if pool is PUSHES else {})},
+            wave="workers",
         )
 
     def _spark(self) -> dict[str, str]:
@@ -257,7 +260,7 @@ class Planner:
         }
 
     def _beat(self) -> ChildSpec:
-        return self._touching("beat", *beat_command()[1:], after=(*_PARTS, "redis"))
+        return self._touching("beat", *beat_command()[1:], after=(*_PARTS, "redis"), wave="workers")
 
     def _instance(self, index: int) -> str:
         return instance_name("Server", self._host, self._ports.servers[index].port)

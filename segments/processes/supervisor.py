@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import itertools
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -180,7 +181,7 @@ class Supervisor:
             self._say("up", f"{name} failed; the cluster runs on. Its output is in {self._folder / 'logs' / name}.log")
 
     async def _stop(self) -> None:
-        """Stop in reverse order; whatever happens, nothing is left when this returns."""
+        """Stop in reverse order, each wave at once; whatever happens, nothing is left when this returns."""
         self._ending.set()
         if self._endpoints:
             self._endpoints.remove()
@@ -188,8 +189,8 @@ class Supervisor:
         for child in self._children.values():
             child.hold()
         try:
-            for child in reversed(self._children.values()):
-                await child.stop()
+            for wave in self._waves():
+                await asyncio.gather(*(child.stop() for child in wave))
         finally:
             for task in self._tasks.values():
                 task.cancel()
@@ -198,6 +199,14 @@ class Supervisor:
             for log in self._logs.values():
                 log.close()
             self._terminal.line("up", "stopped")
+
+    def _waves(self) -> Iterator[list[Child]]:
+        """What is stopped at the same time, the last started first."""
+        for wave, children in itertools.groupby(reversed(self._children.values()), lambda child: child.spec.wave):
+            if wave:
+                yield list(children)
+            else:
+                yield from ([child] for child in children)
 
     async def _control(self, action: str, name: str) -> str:
         """A request of ``manage.py server``."""

@@ -33,14 +33,17 @@ class Installation:
         self.folder, self.options, self.settings = folder, options, dict(settings or {})
         self.process: subprocess.Popen[bytes] | None = None
         self.port = "0"
+        #: Seconds that the last start took: what this machine is like, with all else that runs on it.
+        self.start_s = 0.0
 
     @property
     def log(self) -> Path:
         """What ``up`` printed."""
         return self.folder.parent / f"{self.folder.name}.log"
 
-    def start(self, seconds: float = 90) -> Installation:
+    def start(self, seconds: float = 180) -> Installation:
         """Start and wait until all is healthy."""
+        began = time.monotonic()
         environment = self.environment(self.settings)
         with self.log.open("ab") as out:
             self.process = subprocess.Popen(
@@ -48,10 +51,12 @@ class Installation:
             )
         try:
             self.wait_healthy(seconds)
-        except BaseException:
+        except BaseException as error:
             self._end()
+            error.add_note(f"The end of its log:\n{self.log.read_text()[-4000:]}")
             raise
         self.port = self.endpoints["controller"].rsplit(":", 1)[1]
+        self.start_s = time.monotonic() - began
         return self
 
     def environment(self, settings: Mapping[str, str]) -> dict[str, str]:
@@ -64,7 +69,7 @@ class Installation:
         given = ("--data-dir", str(self.folder), "--port", self.port, *self.options)
         return [sys.executable, str(ROOT / "manage.py"), "up", *given]
 
-    def wait_healthy(self, seconds: float = 90) -> None:
+    def wait_healthy(self, seconds: float = 180) -> None:
         """Wait for endpoints.json; shows the log when ``up`` ended instead."""
 
         def look() -> bool:

@@ -33,6 +33,22 @@ print("hello from", name, flush=True)
 while True:
     time.sleep(60)
 """
+#: Ends on SIGTERM once another one has begun to end, too.
+TOGETHER = """
+import os, pathlib, signal, sys, time
+folder, name, ready = sys.argv[1:]
+def end(*_):
+    pathlib.Path(folder, "ending-" + name).touch()
+    while len(list(pathlib.Path(folder).glob("ending-*"))) < 2:
+        time.sleep(0.02)
+    with open(folder + "/ends", "a") as file:
+        file.write(name + "\\n")
+    os._exit(0)
+signal.signal(signal.SIGTERM, end)
+open(ready, "w").close()
+while True:
+    time.sleep(60)
+"""
 #: Ready as long as NAME.ready is there, alive as long as it touches BEAT.
 BEATING = """
 import pathlib, sys, time

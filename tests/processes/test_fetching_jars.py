@@ -154,26 +154,28 @@ def test_without_maven_the_reason_is_that(jars: Jars, monkeypatch: pytest.Monkey
 # .ci/run
 
 
-def run_ci(folder: Path, seconds: str = "", **programs: str) -> tuple[int, str, list[str]]:
+def run_ci(folder: Path, seconds: str = "", longest: str = "", **programs: str) -> tuple[int, str, list[str]]:
     """Status, output and calls of ``make`` of a copy of ``.ci/run`` whose programs are these; ``python`` is the one of
-    ``.venv`` and the machine's. ``seconds``: what all of it should take, empty: as it says itself.
+    ``.venv`` and the machine's. ``seconds``: what all of it should take, and ``longest`` what it may; empty: as it says
+    itself.
     """
     (folder / ".ci").mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / ".ci" / "run", folder / ".ci" / "run")
     (folder / "bin").mkdir()
     (folder / ".venv" / "bin").mkdir(parents=True)
-    for name in ("dirname", "id", "grep", "rm", "wc", "date", "nice"):
+    for name in ("dirname", "id", "grep", "rm", "wc", "date", "nice", "cut", "sort"):
         (folder / "bin" / name).symlink_to(str(shutil.which(name)))
     for name, text in {"chromium-headless-shell": "", "make": "", "python": "exit 0", **programs}.items():
         noted = f'echo "$@" >> {folder}/calls\n{text}' if name == "make" else text
         script(folder / (".venv/bin" if name == "python" else "bin") / name, noted)
     (folder / "bin" / "python3").symlink_to(folder / ".venv/bin/python")
+    limits = {"WHOLE_SECONDS": seconds, "LONGEST_SECONDS": longest}
     done = subprocess.run(
         ["/bin/sh", str(folder / ".ci" / "run")],
         capture_output=True,
         text=True,
         timeout=60,
-        env={"PATH": str(folder / "bin"), "POSTGRESQL": str(folder / "postgresql"), "WHOLE_SECONDS": seconds},
+        env={"PATH": str(folder / "bin"), "POSTGRESQL": str(folder / "postgresql"), **limits},
     )
     return done.returncode, done.stdout + done.stderr, (folder / "calls").read_text().splitlines()
 
@@ -255,8 +257,15 @@ def test_ci_gives_real_parts_the_time_that_is_left(tmp_path: Path) -> None:
         assert f"real parts: {given} s" in said
 
 
-#: Four tests that failed; and one, which passes the second time.
-FAILED_FOUR = 'case "$1" in -c) for t in a b c d; do echo tests/test_a.py::test_$t; done;; esac'
+def test_ci_leaves_real_parts_out_where_the_others_took_too_long(tmp_path: Path) -> None:
+    status, said, made = run_ci(tmp_path / "repository", "60", "200", mvn="")
+    assert (status, made) == (0, ["--keep-going test test-installations"])
+    assert "SKIPPED: tests with a real Apache Pinot and Kafka. This machine took" in said
+
+
+#: Tests of four files that failed; four of one file; and one, which passes the second time.
+FAILED_FOUR = 'case "$1" in -c) for t in a b c d; do echo tests/test_$t.py::test_it; done;; esac'
+FAILED_FILE = 'case "$1" in -c) [ -e asked ] || for t in a b c d; do echo tests/a.py::test_$t; done; : > asked;; esac'
 FAILED_BROWSER = 'case "$1" in -c) [ -e asked ] || echo tests/browser/test_a.py::test_b; : > asked;; esac'
 
 
@@ -267,10 +276,17 @@ def test_ci_repeats_a_few_failed_tests_and_names_those_that_passed_then(tmp_path
     assert "FAILED, THEN PASSED   tests/browser/test_a.py::test_b" in said
 
 
+def test_ci_repeats_the_tests_of_a_file_whose_shared_part_did_not_start(tmp_path: Path) -> None:
+    make = '[ "$*" != "--keep-going test test-installations" ]'
+    status, said, made = run_ci(tmp_path / "repository", make=make, python=FAILED_FILE)
+    assert (status, made) == (0, ["--keep-going test test-installations", "test-failed"])
+    assert said.count("FAILED, THEN PASSED") == 4
+
+
 def test_ci_fails_when_many_tests_fail_or_none_but_the_run(tmp_path: Path) -> None:
     status, said, made = run_ci(tmp_path / "repository", make="exit 2", python=FAILED_FOUR)
     assert (status, made) == (1, ["--keep-going test test-installations"])
-    assert "More than 3 tests failed: they are not repeated." in said
+    assert "Tests of more than 3 files failed: they are not repeated." in said
     status, said, made = run_ci(tmp_path / "other", make="exit 2")
     assert (status, made) == (1, ["--keep-going test test-installations"])
     assert "No single test failed, but the run did" in said

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from segments.processes.interpreter import collect_seldom, take_short_turns
+from segments.processes.interpreter import collect_seldom, load_undisturbed, take_short_turns
 from tests.processes.conftest import PROJECT
 
 
@@ -34,6 +34,14 @@ def test_what_is_loaded_by_then_is_walked_over_no_more() -> None:
     assert gc.get_threshold()[0] > 10_000
 
 
+def test_garbage_is_hardly_collected_while_modules_are_loaded_and_again_afterwards() -> None:
+    load_undisturbed()
+    assert gc.get_threshold()[0] == 50_000
+    collect_seldom()
+    load_undisturbed()  # by a module that is loaded late
+    assert gc.get_threshold()[0] == 20_000
+
+
 def test_a_process_that_serves_no_pages_loads_none_and_one_that_does_has_all_of_the_admin() -> None:
     code = (
         "import os, sys, django; os.environ['DJANGO_SETTINGS_MODULE'] = 'pinotadmin.settings'; django.setup();"
@@ -46,3 +54,10 @@ def test_a_process_that_serves_no_pages_loads_none_and_one_that_does_has_all_of_
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "segments\n"), done.stderr[-2000:]
+
+
+def test_a_process_of_ours_ends_without_a_list_of_what_duckdb_leaks() -> None:
+    ends = "import duckdb, sys; duckdb.sql('select 1').fetchall(); sys.stderr.write('the last line\\n')"
+    quietly = f"from segments.processes.interpreter import end_quietly; end_quietly(); {ends}"
+    done = subprocess.run([sys.executable, "-c", quietly], cwd=PROJECT, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "the last line\n")

@@ -24,7 +24,7 @@ from segments.processes.heartbeat_file import keep_heartbeat
 from segments.processes.machine.private_folder import DATABASE
 from segments.processes.probes import beat_probe
 from segments.processes.sessions import is_running
-from tests.processes.conftest import BEATING, CRASHING, PARENT, STEADY, STUBBORN, Tiny, never
+from tests.processes.conftest import BEATING, CRASHING, PARENT, STEADY, STUBBORN, TOGETHER, Tiny, never
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="these tests look for processes in /proc")
@@ -47,6 +47,20 @@ def test_children_start_after_what_they_need_and_stop_in_reverse_order(tiny: Tin
     assert (tiny.folder / "logs" / "setup.log").read_text() == "tables made\n"
     assert not tiny.endpoints.exists()
     assert tiny.running() == []
+
+
+def test_children_of_a_wave_stop_at_the_same_time_after_those_that_started_later(tiny: Tiny) -> None:
+    process = tiny.up(
+        {"name": "zookeeper", "code": STEADY},
+        {"name": "worker", "code": TOGETHER, "wave": "workers"},
+        {"name": "passes", "code": TOGETHER, "wave": "workers"},
+        {"name": "demo", "code": STEADY},
+    )
+    tiny.healthy()
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=15)
+    first, *workers, last = (tiny.folder / "ends").read_text().split()
+    assert (first, sorted(workers), last) == ("demo", ["passes", "worker"], "zookeeper")
 
 
 def test_endpoints_name_all_processes_and_go_while_one_is_down(tiny: Tiny) -> None:

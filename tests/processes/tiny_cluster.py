@@ -61,6 +61,7 @@ def main(folder: Path) -> int:
                 once=item.get("once", False),
                 aliases=tuple(item.get("aliases", ())),
                 grace=item.get("grace", 5.0),
+                wave=item.get("wave", ""),
                 timing=replace(TIMING, silence=item.get("silence", TIMING.silence)),
             )
         )

@@ -20,6 +20,7 @@ from segments.mirror.cluster_follower import ClusterFollower
 from segments.mirror.cluster_mirrors import ClusterMirrors
 from segments.mirror.ingestion.record_source import sessions_followed
 from segments.models import Cluster
+from segments.processes.interpreter import collect_seldom
 from segments.store.records.elected import Elected, elected_here
 
 log = logging.getLogger(__name__)
@@ -43,6 +44,7 @@ class Command(BaseCommand):
         role = elected_here(wiring.store(), "mirror")
         # Nothing waits for all tables to be read, which takes minutes with a million segments; pages say how far it is.
         ready = cache(partial(mark_ready, "mirror"))
+        collect_seldom()
         while is_turn(role, stopped, ready):
             _follow(cluster, role, stopped)
         with suppress(PinotAdminError):
