@@ -32,13 +32,12 @@ from segments.gateways import worker_status
 from segments.gateways.celery_queue import REQUEST_ID, header_of
 from segments.gateways.worker_status import WorkerStatus
 from segments.processes.heartbeat_file import keep_heartbeat
-from segments.processes.interpreter import collect_seldom, end_quietly, load_undisturbed
+from segments.processes.interpreter import collect_seldom, load_undisturbed
 from segments.processes.roles.parent import end_with_parent
 from segments.request_ids import begin_for
 from segments.secret_texts import mask_text
 
 load_undisturbed()
-end_quietly()
 if TYPE_CHECKING:
     from segments.services.core.database_outage import Outage
 

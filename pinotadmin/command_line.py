@@ -25,7 +25,7 @@ from pinotadmin_client.commands.main import COMMAND_NAMES
 from segments.errors import StateConflict
 from segments.management.database_problem import database_problem
 from segments.management.newer_database import WRITING, refuse_newer_database
-from segments.processes.interpreter import end_quietly, load_undisturbed
+from segments.processes.interpreter import load_undisturbed
 
 #: What runs until it is stopped, so that lost connections to ZooKeeper belong into its log. Other commands end, and say
 #: in the end what did not answer.
@@ -35,7 +35,6 @@ _PARTS: Final = ("up", "run", "run_server", "run_mirror")
 def run(argv: Sequence[str]) -> int:
     """Do what ``argv`` (with the program's name first) asks for; returns the exit status."""
     load_undisturbed()
-    end_quietly()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pinotadmin.settings")
     first = argv[1] if len(argv) > 1 else "help"
     if first in ("--version", "version"):

@@ -1,10 +1,9 @@
-"""How a process of ours shares its Python interpreter between threads, when it collects garbage, and how it ends."""
+"""How a process of ours shares its Python interpreter between threads, and when it collects garbage."""
 
 from __future__ import annotations
 
 import atexit
 import gc
-import os
 import sys
 from typing import Final
 
@@ -33,17 +32,5 @@ def collect_seldom() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
-
-
-def end_quietly() -> None:
-    """To be called before others register what is to be done at the end. DuckDB lists dozens of its own types and
-    functions as leaked once the interpreter has ended: whoever stops us with Ctrl-C would look for a fault of theirs.
-    """
-    atexit.register(_say_no_more)
-
-
-def _say_no_more() -> None:
-    """What is written to stderr from now on goes nowhere."""
-    if "duckdb" in sys.modules:
-        sys.stderr.flush()
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    # What stays is not taken down at the end either, and DuckDB lists dozens of lines about what of it "leaked".
+    atexit.register(gc.unfreeze)
