@@ -38,6 +38,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """What stays is taken down at the very end: DuckDB would list what of it is left."""
+    gc.unfreeze()
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _quickly() -> Iterator[None]:
     with speed.cheap_passwords(), speed.static_files_listed_once():

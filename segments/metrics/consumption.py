@@ -44,6 +44,11 @@ CONSUMPTION_DATA_LOSS: Final = Counter(
     "consumption_data_loss", "Ranges that had left the stream when consumption was resumed or repaired.", OF_TABLE,
     pinot=("llcStreamDataLoss",), shown_by=(WEB, WORKER), realtime_only=True,
 )  # fmt: skip
+SKIPPED_OFFSETS: Final = Counter(
+    "offset_auto_reset_skipped_offsets", "Messages that were skipped, as the table's stream config asks for, because a"
+    " partition was too far behind; of a stream whose offsets do not number them at most 10,000 of each skip.",
+    OF_TABLE, pinot=("offsetAutoResetSkippedOffsets",), shown_by=(WEB, WORKER), realtime_only=True,
+)  # fmt: skip
 PARTITION_FETCH_ERRORS: Final = Counter(
     "partition_group_metadata_fetch_error", "Streams that did not say which partitions and offsets they have, when"
     " consumption was begun, validated or resumed.", (CLUSTER,), ("partitionGroupMetadataFetchError",),

@@ -35,6 +35,7 @@ from tests.services.embedded_engine import EMBEDDED
 
 TABLE = TableName("t", REALTIME)
 ANN = Actor("ann", "because")
+NOW_MS = 1_700_000_000_000
 SCHEMA: dict[str, Any] = {
     "schemaName": "t",
     "dimensionFieldSpecs": [{"name": "id", "dataType": "STRING"}],
@@ -86,6 +87,8 @@ class FakeStreams:
         self.keeps = Retention("forever")
         #: When every message was stored; 0: there is none to read.
         self.stored_ms = 0
+        #: {milliseconds before now: the first offset stored since}; at other moments nothing was.
+        self.since: dict[int, int] = {}
 
     def open(self, config: StreamConfig) -> FakeStream:
         return FakeStream(self, config.topic)
@@ -116,7 +119,9 @@ class FakeStream:
         return parse_offset("memory", str(self._rows()[partition][1]))
 
     def offset_at(self, partition: int, epoch_ms: int) -> Offset:
-        return self.latest(partition)
+        latest = self.latest(partition)
+        found = self.streams.since.get(NOW_MS - epoch_ms)
+        return latest if found is None else parse_offset("memory", str(found))
 
     def tail(self, partition: int, most: int, size: int) -> Offset:
         return self.latest(partition)
@@ -164,7 +169,7 @@ class RealtimeWorld:
         create: bool = True,
         **config: Any,
     ) -> None:
-        self.now = 1_700_000_000_000
+        self.now = NOW_MS
         self.memory = MemoryStore(MemoryTree(clock=lambda: self.now))
         folder.mkdir(parents=True, exist_ok=True)
         ids = itertools.count(1)

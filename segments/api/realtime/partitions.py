@@ -82,13 +82,20 @@ class Lag(ApiView):
 
 
 class DataLosses(ApiView):
-    """Ranges of the table's streams that were gone before they were read."""
+    """Ranges of the table's streams that were not read: they were gone before, or were skipped."""
 
     def get(self, request: Request, table: str) -> Response:
         """The last ones, oldest first."""
         losses = read_data_loss(self.ctx.store, realtime_table(table).typed)
         rows = [
-            {"partition": x.partition, "from": x.start, "to": x.end, "segment": x.segment, "atMs": x.at_ms}
+            {
+                "partition": x.partition,
+                "from": x.start,
+                "to": x.end,
+                "segment": x.segment,
+                "atMs": x.at_ms,
+                "isSkipped": x.is_skipped,
+            }
             for x in losses
         ]
         return Response({"losses": rows})

@@ -12,13 +12,13 @@ from segments import wiring
 from segments.api.base import ApiView, bool_param, json_body, need_text, status, text_field, text_param
 from segments.domain.formats.bounded_json import parse_json
 from segments.domain.realtime.first_starts import parse_watermarks
-from segments.domain.realtime.realtime_table import pauseless_risks
+from segments.domain.realtime.realtime_table import pauseless_risks, reset_without_effect
 from segments.domain.tables import keyed_settings
 from segments.domain.tables.secret_masks import mask
 from segments.domain.tables.table_config import TableConfig
 from segments.domain.tables.table_model import TableModel
 from segments.errors import InvalidInput
-from segments.names import TABLE_TYPES, parse_table_type, split_table_name
+from segments.names import REALTIME, TABLE_TYPES, parse_table_type, split_table_name
 from segments.services.access.read_rights import readable, reads_all
 from segments.services.core.context import Context
 from segments.services.schedules import task_check
@@ -193,6 +193,7 @@ def _answer(ctx: Context, config: TableConfig, **more: Any) -> dict[str, Any]:
             {"key": key, "problem": f"'{key}' has no effect: {why}.", "remedy": "Leave it out.", "isWrong": False}
             for key, why in keyed_settings.ineffective(config).items()
         ]
+        found += reset_without_effect(config) if config.table.type == REALTIME else []
     return {"unrecognizedProperties": {}, **more, **({"warnings": found} if found else {})}
 
 

@@ -22,6 +22,7 @@ from segments.domain.realtime.pause import stream_partition
 from segments.domain.realtime.realtime_assignment import consuming_row_of
 from segments.domain.realtime.realtime_repair import AGAIN_KEY, Case, Kind, Known
 from segments.domain.realtime.streams.stream_config import FlushThresholds
+from segments.domain.realtime.streams.unread_range import UnreadRange
 from segments.domain.segments.ideal_state import CONSUMING, OFFLINE, ONLINE, with_rows, without_rows
 
 _MINUTE_MS = 60_000
@@ -29,12 +30,23 @@ _MINUTE_MS = 60_000
 
 @dataclass(frozen=True)
 class Start:
-    """Where a new segment begins; ``lost_from``: rows from there to ``offset`` had left the stream before they were
-    read.
+    """Where a new segment begins. ``lost_from``: rows from there on had left the stream before they were read, up to
+    ``skips_from``, from where ``skipped`` of them, at least, are skipped up to ``offset``; None: none.
     """
 
     offset: str
     lost_from: str | None = None
+    skips_from: str | None = None
+    skipped: int = 0
+
+    def unread(self, partition: int) -> list[UnreadRange]:
+        """What no segment will have, by cause."""
+        found = []
+        if self.lost_from is not None:
+            found.append(UnreadRange(partition, self.lost_from, self.skips_from or self.offset))
+        if self.skips_from is not None:
+            found.append(UnreadRange(partition, self.skips_from, self.offset, is_skipped=True, count=self.skipped))
+        return found
 
 
 @dataclass(frozen=True)
@@ -56,15 +68,6 @@ class Blueprint:
     first_sequences: Mapping[int, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Loss:
-    """Rows [start, end) of a partition that left the stream before they were read."""
-
-    partition: int
-    start: str
-    end: str
-
-
 @dataclass
 class Changes:
     """``rows`` and ``created`` are written, ``dropped`` rows and ``discarded`` {name: version} removed, ``checked``
@@ -76,7 +79,7 @@ class Changes:
     dropped: set[str] = field(default_factory=set)
     discarded: dict[str, int] = field(default_factory=dict)
     checked: dict[str, int] = field(default_factory=dict)
-    losses: list[Loss] = field(default_factory=list)
+    losses: list[UnreadRange] = field(default_factory=list)
     sentences: list[str] = field(default_factory=list)
 
     @property
@@ -184,12 +187,9 @@ def _make_segment(
     changes.sentences.append(
         f"Partition {case.partition}: {name} consumes from offset {start.offset} ({case.kind.partition(': ')[2]})."
     )
-    if start.lost_from is not None:
-        changes.losses.append(Loss(case.partition, start.lost_from, start.offset))
-        changes.sentences.append(
-            f"Partition {case.partition}: rows from {start.lost_from} to {start.offset} had left the stream "
-            "before they were read."
-        )
+    unread = start.unread(case.partition)
+    changes.losses += unread
+    changes.sentences += [loss.sentence for loss in unread]
 
 
 def _put_online(changes: Changes, ideal: ZNRecord, known: Known) -> None:

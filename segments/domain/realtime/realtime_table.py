@@ -6,12 +6,13 @@ from typing import Any, Final
 
 from segments.domain.realtime.llc_name import check_llc_table
 from segments.domain.realtime.repair.recovery_mode import check_mode
+from segments.domain.realtime.streams import offset_auto_reset
+from segments.domain.realtime.streams.offset_auto_reset import auto_reset_of
 from segments.domain.realtime.streams.stream_config import StreamConfig, stream_configs
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
 
 _PAUSELESS: Final = "ingestionConfig.streamIngestionConfig.pauselessConsumptionEnabled"
-_AUTO_RESET: Final = "realtime.segment.offsetAutoReset.enable"
 
 
 def check_realtime(config: TableConfig) -> tuple[StreamConfig, ...]:
@@ -28,20 +29,29 @@ def check_realtime(config: TableConfig) -> tuple[StreamConfig, ...]:
     return streams
 
 
-def check_skips_nothing(config: TableConfig) -> None:
-    """Refuse what would have rows skipped without a word, which no server of ours does (rule `lost-rows-are-reported`).
-
-    Thresholds of an automatic reset that is not enabled have no effect, as in Pinot. Raises InvalidInput.
+def check_offset_reset(config: TableConfig) -> None:
+    """Thresholds of an offset auto reset are numbers, and no class of Pinot's is to read what was skipped: none is here.
+    Raises InvalidInput.
     """
-    asked = [s for s in stream_configs(config) if s.raw.get(_AUTO_RESET, "").strip().lower() == "true"]
-    handler = config.streaming.realtime_offset_auto_reset_handler_class
-    if asked or handler:
-        key = _AUTO_RESET if asked else "realtimeOffsetAutoResetHandlerClass"
+    for stream in stream_configs(config):
+        auto_reset_of(stream.raw)
+    if config.streaming.realtime_offset_auto_reset_handler_class:
         raise InvalidInput(
-            f"'{key}' is not supported by this cluster: no rows of a stream are skipped automatically.",
-            remedy="Leave it out. To skip rows, pause the table and resume it with consumeFrom=largest or with "
-            "offsets; a dry run says how many are skipped.",
+            "'realtimeOffsetAutoResetHandlerClass' is not supported by this cluster: nothing reads what an offset auto "
+            "reset skipped.",
+            remedy="Leave it out. What was skipped is on record; to read it after all, delete the partition's segments "
+            "from the one behind it on, and resume.",
         )
+
+
+def reset_without_effect(config: TableConfig) -> list[dict[str, Any]]:
+    """An offset auto reset that is enabled and never happens, as an entry of ``warnings``; nothing for others."""
+    found = [s.raw for s in stream_configs(config) if offset_auto_reset.is_enabled(s.raw)]
+    if all(auto_reset_of(raw) is not None for raw in found):
+        return []
+    problem = "It is enabled and never happens: there is no threshold above 0, or the stream is a backfill topic."
+    remedy = f"Give {offset_auto_reset.MESSAGES} or {offset_auto_reset.SECONDS}."
+    return [{"key": offset_auto_reset.ENABLE, "problem": problem, "remedy": remedy, "isWrong": False}]
 
 
 def pauseless_risks(config: TableConfig) -> list[dict[str, Any]]:

@@ -31,6 +31,7 @@ from segments.errors import InvalidInput, PinotAdminError, StateConflict, Unavai
 from segments.metrics import consumption as metrics
 from segments.names import TableName
 from segments.services.core.context import Context
+from segments.services.realtime.offset_auto_reset import skip_to_newest
 from segments.services.realtime.realtime_servers import tenant_servers
 from segments.services.realtime.realtime_state import RealtimeState, observe_realtime
 from segments.services.realtime.stream_facts import StreamFacts, stream_facts
@@ -115,9 +116,15 @@ def ensure_consuming(
             update_transaction(ctx.store, job.writes)
             done.append(job.changes)
             if not job.is_cut:
-                metrics.REPAIRS.add(ctx.cluster, table.typed, by=sum(len(c.sentences) for c in done))
-                metrics.CONSUMPTION_DATA_LOSS.add(ctx.cluster, table.typed, by=sum(len(c.losses) for c in done))
+                _measure(ctx, table, done)
                 return Ensured(job.ideal, tuple(done), tuple(job.cases), job.stream_error)
+
+
+def _measure(ctx: Context, table: TableName, done: Sequence[Changes]) -> None:
+    unread = [loss for changes in done for loss in changes.losses]
+    metrics.REPAIRS.add(ctx.cluster, table.typed, by=sum(len(c.sentences) for c in done))
+    metrics.CONSUMPTION_DATA_LOSS.add(ctx.cluster, table.typed, by=sum(not x.is_skipped for x in unread))
+    metrics.SKIPPED_OFFSETS.add(ctx.cluster, table.typed, by=sum(x.count for x in unread))
 
 
 def planned_repair(ctx: Context, table: TableName) -> list[Write]:
@@ -255,7 +262,8 @@ class _Attempt:
     def _losses(self) -> list[DataLoss]:
         made = {parse_llc_name(s).partition: s for s in self.changes.created}
         return [
-            DataLoss(x.partition, x.start, x.end, made.get(x.partition, ""), self.now_ms) for x in self.changes.losses
+            DataLoss(x.partition, x.start, x.end, made.get(x.partition, ""), self.now_ms, is_skipped=x.is_skipped)
+            for x in self.changes.losses
         ]
 
     def _diagnose(self, state: RealtimeState) -> list[Case]:
@@ -331,8 +339,9 @@ def start_of(facts: StreamFacts, case: Case, start: StartFrom, ideal: ZNRecord) 
     """Where the new segment of a case begins: the caller's offset or word, else the end of what is committed, else the
     offset noted when the table was created, else (a partition that the stream got later) the smallest.
 
-    Rows between that end and the first offset the stream still has are a loss (rule `lost-rows-are-reported`). While
-    the stream does not answer, the end of what is committed is taken as it is.
+    Rows between that end and the first offset the stream still has are a loss (rule `lost-rows-are-reported`). Where
+    nobody chose and it is too far behind for the table's stream config, it goes on at the newest message. While the
+    stream does not answer, the end of what is committed is taken as it is.
     """
     partition = case.partition
     if partition in start.offsets:
@@ -346,9 +355,11 @@ def start_of(facts: StreamFacts, case: Case, start: StartFrom, ideal: ZNRecord) 
     if partition in changed_streams.of(ideal):
         return Start(base.text)
     first = _earliest_or_none(facts, partition)
-    if first is not None and first > base:
-        return Start(first.text, lost_from=base.text)
-    return Start(base.text)
+    begin, lost_from = (first, base.text) if first is not None and first > base else (base, None)
+    skip = None if start.says(partition) else skip_to_newest(facts, partition, begin)
+    if skip is None:
+        return Start(begin.text, lost_from)
+    return Start(skip.end.text, lost_from, begin.text, skip.count)
 
 
 def _earliest_or_none(facts: StreamFacts, partition: int) -> Offset | None:

@@ -95,6 +95,11 @@ class StreamFacts:
         own = stream_partition(partition, self.topics)
         return self._unless_down(index, lambda: self._stream(index).retention(own, self._ctx.clock()))
 
+    def since(self, partition: int, age_ms: int) -> Offset:
+        """The first message that was stored at most so long ago; the end where there is none."""
+        moment = self._ctx.clock() - age_ms
+        return self._offset(partition, lambda stream, own: stream.offset_at(own, moment))
+
     def stored_ms(self, partition: int, offset: Offset) -> int | None:
         """When the first message from ``offset`` on was stored, in epoch milliseconds; None: there is none, or it does
         not say.

@@ -1,26 +1,30 @@
-"""Ranges of a stream that were gone before they were read, kept per table so that nobody has to guess where rows are
-missing.
+"""Ranges of a stream that were not read, because they were gone before or were skipped, kept per table so that nobody
+has to guess where rows are missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.realtime.streams.unread_range import UnreadRange
 from segments.store import paths
 from segments.store.base import Create, Replace, Store, Versioned, Write
 from segments.store.update import update_record
 
 #: The latest ones stay.
 KEPT: Final = 200
+#: Field of the record, and what it says; without it the rows had left the stream.
+_CAUSE: Final = "cause"
+_SKIPPED: Final = "offsetAutoReset"
 
 
 @dataclass(frozen=True)
 class DataLoss:
     """Rows [start, end) of a partition; ``segment`` is the one that went on behind the gap, ``at_ms`` when it was
-    noticed.
+    noticed. ``is_skipped``: they were still in the stream, and the table's config has too old ones skipped.
     """
 
     partition: int
@@ -28,6 +32,12 @@ class DataLoss:
     end: str
     segment: str
     at_ms: int
+    is_skipped: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """What happened to them, for people."""
+        return UnreadRange(self.partition, self.start, self.end, self.is_skipped).sentence
 
     @property
     def key(self) -> str:
@@ -57,8 +67,7 @@ def read_data_loss(store: Store, table: str) -> list[DataLoss]:
     """The table's losses, oldest first."""
     node = store.get(paths.data_loss(table))
     rows = node.record.maps.values() if node and node.record else ()
-    found = [DataLoss(int(r["partition"]), r["from"], r["to"], r.get("segment", ""), int(r["atMs"])) for r in rows]
-    return sorted(found, key=lambda x: x.at_ms)
+    return sorted(map(_loss, rows), key=lambda x: x.at_ms)
 
 
 def _with(node: Versioned | None, table: str, losses: Sequence[DataLoss]) -> ZNRecord:
@@ -68,8 +77,15 @@ def _with(node: Versioned | None, table: str, losses: Sequence[DataLoss]) -> ZNR
     return replace(before, maps=dict(kept))
 
 
+def _loss(fields: Mapping[str, str]) -> DataLoss:
+    place = int(fields["partition"]), fields["from"], fields["to"], fields.get("segment", "")
+    return DataLoss(*place, int(fields["atMs"]), is_skipped=fields.get(_CAUSE) == _SKIPPED)
+
+
 def _fields(loss: DataLoss) -> dict[str, str]:
+    cause = {_CAUSE: _SKIPPED} if loss.is_skipped else {}
     return {
+        **cause,
         "partition": str(loss.partition),
         "from": loss.start,
         "to": loss.end,

@@ -277,8 +277,8 @@ REDIS = {"streamType": "redis", "stream.redis.url": "redis://localhost:2/0"}
         ({"streamType": "redis", "stream.redis.url": "redis://localhost:1/0?unix_socket_path=/x"}, "stream.redis.url"),
         ({"streamType": "redis", "stream.redis.url": ["redis://localhost:1/0"]}, "stream.redis.url"),
         (
-            {**REDIS, "realtime.segment.offsetAutoReset.enable": "true"},
-            "'realtime.segment.offsetAutoReset.enable' is not supported",
+            {**REDIS, "realtime.segment.offsetAutoReset.offsetThreshold": "many"},
+            "'realtime.segment.offsetAutoReset.offsetThreshold' is 'many', not a whole number",
         ),
     ],
 )

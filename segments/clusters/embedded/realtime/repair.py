@@ -193,11 +193,9 @@ def _findings(ctx: Context, table: TableName, ensured: Ensured | None) -> list[F
     now = ctx.clock()
     for loss in read_data_loss(ctx.store, table.typed):
         if now - loss.at_ms < _LOSS_SHOWN_MS:
-            text = (
-                f"Partition {loss.partition}: rows from {loss.start} to {loss.end} had left the stream before they "
-                "were read."
+            found.append(
+                Found(PREFIX + "data-loss", loss.key, "warning" if loss.is_skipped else "error", loss.sentence)
             )
-            found.append(Found(PREFIX + "data-loss", loss.key, "error", text))
     return found
 
 

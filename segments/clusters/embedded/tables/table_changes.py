@@ -12,7 +12,7 @@ from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.first_starts import Watermark
 from segments.domain.realtime.realtime_assignment import check_enough_servers
 from segments.domain.realtime.realtime_plan import Changes
-from segments.domain.realtime.realtime_table import check_realtime, check_skips_nothing
+from segments.domain.realtime.realtime_table import check_offset_reset, check_realtime
 from segments.domain.realtime.streams import changed_streams
 from segments.domain.replacement.replacement_settings import replacement_settings
 from segments.domain.segments.archive import RECORDS
@@ -64,7 +64,7 @@ def validate_config(
         for stream in check_realtime(config):
             ctx.check_stream(stream)
             complex_type_of_messages(config, stream.decoder.kind)
-        check_skips_nothing(config)
+        check_offset_reset(config)
     schema = schema or _schema_of(ctx, config.table)
     configs.check_against_schema(config, schema)
     check_keyed(config, schema)

@@ -22,6 +22,7 @@ from segments.dataplane.server.held.slots import Slot, Slots
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.domain.realtime.pause import PauseState, pause_of
+from segments.domain.realtime.streams.offset_auto_reset import auto_reset_of
 from segments.domain.realtime.streams.stream_offset import Offset
 from segments.domain.segments.ideal_state import CONSUMING, OFFLINE
 from segments.errors import PinotAdminError
@@ -209,9 +210,9 @@ class Consumers:
         with self._lock:
             old = self._ahead.get(place)
             has_next = source.name.sequence + 1 in self._latest.get(place, {})
-        # Rows without a segment have no place among rows of their keys.
-        is_keyed = intake.keyed is not None
-        if self._is_stopped or is_keyed or has_next or (old is not None and old.begins_behind(intake)):
+        # Rows without a segment have no place among rows of their keys, and may be skipped where the table wants that.
+        has_place = intake.keyed is None and auto_reset_of(source.stream.raw) is None
+        if self._is_stopped or not has_place or has_next or (old is not None and old.begins_behind(intake)):
             return
         try:
             behind = intake.behind()

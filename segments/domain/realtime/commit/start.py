@@ -1,8 +1,9 @@
 """The start of a commit: the segment's end is fixed, its row says ONLINE, and the next segment consumes.
 
 A pauseless commit writes this as one transaction of its own (rule `one-transaction`); a standard one together with its
-end. Afterwards the partition has exactly one latest segment, and that one starts at the committed end, or none is
-consuming because the partition is paused, with nothing read behind that end, or has ended.
+end. Afterwards the partition has exactly one latest segment, and that one starts at the committed end (behind it where
+the table skips what is too old), or none is consuming because the partition is paused, with nothing read behind that
+end, or has ended.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ class CommitStart:
     """The start of one commit. ``end_offset`` is exclusive, text as the committer gave it; ``rows`` were consumed.
 
     ``reason``: why the segment ended; ``is_last``: the partition has ended; ``has_rows_behind``: a replica has read on
-    behind the end.
+    behind the end. ``skips_to``: the next segment begins there, not at the end, because the partition is too far behind
+    for its table.
     """
 
     name: LLCName
@@ -69,6 +71,7 @@ class CommitStart:
     reason: str | None = None
     is_last: bool = False
     has_rows_behind: bool = False
+    skips_to: str | None = None
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,7 @@ def follow(
         limit = flush_threshold.next_row_limit(table.flush, busiest_server(ideal), last, table.chance)
         successor = consuming_record(
             next_name(start.name, table.taken, now_ms),
-            start_offset=start.end_offset,
+            start_offset=start.skips_to or start.end_offset,
             replicas=table.replicas,
             flush_rows=limit,
             now_ms=now_ms,

@@ -25,6 +25,7 @@ from segments.services.core.context import Context
 from segments.services.realtime.realtime_servers import tenant_servers
 from segments.store import paths
 from segments.store.base import Create, Replace, Versioned, Write
+from segments.store.records.data_loss import DataLoss, data_loss_write
 
 #: Segments of one partition that may be committed at a time before the next one waits; it is read on meanwhile.
 MOST_COMMITTING: Final = 4
@@ -50,7 +51,7 @@ def start_writes(
     plan = start_commit(start, table, seen.metadata, record, ctx.clock())
     return [
         Replace(paths.segment(seen.table.typed, seen.name.text), plan.record, segment.version),
-        *successor_writes(seen, plan.successor),
+        *successor_writes(ctx, seen, start, plan.successor),
         Replace(paths.ideal_state(seen.table.typed), plan.ideal, ideal.version),
         *listing_writes(ctx.store, seen.table, seen.name.text),
         *round_write(seen, after),
@@ -105,9 +106,15 @@ def table_of_successor(
     )
 
 
-def successor_writes(seen: Observed, successor: ZNRecord | None) -> list[Write]:
-    """The record of the next segment, where there is one."""
-    return [Create(paths.segment(seen.table.typed, successor.id), successor)] if successor else []
+def successor_writes(ctx: Context, seen: Observed, start: CommitStart, successor: ZNRecord | None) -> list[Write]:
+    """The record of the next segment, where there is one, and what it skips (rule `lost-rows-are-reported`)."""
+    if successor is None:
+        return []
+    created = Create(paths.segment(seen.table.typed, successor.id), successor)
+    if start.skips_to is None:
+        return [created]
+    place = seen.name.partition, start.end_offset, start.skips_to, successor.id
+    return [created, *data_loss_write(ctx.store, seen.table.typed, [DataLoss(*place, ctx.clock(), is_skipped=True)])]
 
 
 def _taken(ctx: Context, seen: Observed) -> frozenset[str]:

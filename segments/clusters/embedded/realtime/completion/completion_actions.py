@@ -71,7 +71,7 @@ def commit_writes(ctx: Context, seen: Observed, commit: Commit, *, is_repeated: 
     plan = plan_commit(commit, table, seen.metadata, record, now_ms)
     return [
         Replace(paths.segment(seen.table.typed, seen.name.text), plan.record, segment.version),
-        *successor_writes(seen, plan.successor),
+        *successor_writes(ctx, seen, commit.start, plan.successor),
         Replace(paths.ideal_state(seen.table.typed), plan.ideal, ideal.version),
         *removal(seen),
     ]

@@ -1,0 +1,70 @@
+"""Asks a stream whether a partition is too far behind for its table's config, and its next segment is to begin at the
+newest message.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Final
+
+from segments.domain.realtime.streams.offset_auto_reset import AutoReset, auto_reset_of
+from segments.domain.realtime.streams.stream_offset import Offset
+from segments.errors import Unavailable
+from segments.metrics.consumption import SKIPPED_OFFSETS
+from segments.names import TableName
+from segments.services.core.context import Context
+from segments.services.realtime.stream_facts import StreamFacts
+
+log = logging.getLogger(__name__)
+
+#: Messages of one skip that are counted one by one, at most, where the stream's offsets do not number them.
+_COUNTED: Final = 10_000
+
+
+@dataclass(frozen=True)
+class Skip:
+    """Messages [start, end) of a partition that are not read. ``count``: how many, at least."""
+
+    start: Offset
+    end: Offset
+    count: int
+
+
+def skip_to_newest(facts: StreamFacts, partition: int, start: Offset) -> Skip | None:
+    """What a segment that would begin at ``start`` is to skip; None: nothing, also where the stream does not answer
+    (rule `lost-rows-are-reported`: whoever skips puts it on record).
+    """
+    reset = auto_reset_of(facts.config_of(partition).raw)
+    if reset is None:
+        return None
+    try:
+        end = facts.latest(partition)
+        if end <= start or not _is_far_behind(facts, partition, start, end, reset):
+            return None
+        counted = facts.count(partition, start, end, _COUNTED)
+    except Unavailable as error:
+        log.warning("Whether partition %d is too far behind at %s is not known: %s", partition, start, error)
+        return None
+    return Skip(start, end, _COUNTED if counted is None else counted)
+
+
+def _is_far_behind(facts: StreamFacts, partition: int, start: Offset, end: Offset, reset: AutoReset) -> bool:
+    if reset.wait_ms is not None and facts.since(partition, reset.wait_ms) > start:
+        return True
+    if reset.messages is None:
+        return False
+    waiting = facts.count(partition, start, end, reset.messages)
+    return waiting is None or waiting > reset.messages
+
+
+def note_skip(ctx: Context, table: TableName, segment: str, skip: Skip) -> None:
+    """In the log and in what is measured, once the segment behind ``segment`` is written."""
+    SKIPPED_OFFSETS.add(ctx.cluster, table.typed, by=skip.count)
+    log.warning(
+        "What follows %s begins at %s, as %s asks for: messages from %s on are skipped.",
+        segment,
+        skip.end,
+        table,
+        skip.start,
+    )
