@@ -53,7 +53,7 @@ COMPLETION: Final[dict[int, str | tuple[str, ...]]] = {
     "test_a_build_that_fails_when_only_the_segments_record_is_left_changes_nothing",
     61: (
         _TABLES + "test_configs_that_cannot_work_are_refused_by_key",
-        "api/realtime/test_pauseless_configs.py::test_one_replica_is_taken_with_a_warning_of_what_is_at_risk",
+        "api/realtime/test_warnings_of_configs.py::test_one_replica_is_taken_with_a_warning_of_what_is_at_risk",
     ),
     63: "api/realtime/test_completion.py::test_a_failed_answer_carries_nothing",
     69: (
@@ -79,7 +79,8 @@ COMPLETION: Final[dict[int, str | tuple[str, ...]]] = {
     77: _PROTOCOL + "test_nothing_new_consumes_where_consumption_is_paused",
     79: _PROTOCOL + "test_the_same_sequence_twice_is_refused_and_leaves_nothing",
     81: "services/realtime/completion/test_completion_files.py::test_a_refused_commit_moves_no_file",
-    83: _HTTP + "test_settings_that_no_stream_client_is_given_are_refused_by_name",
+    83: "services/realtime/test_offset_auto_reset.py::"
+    "test_more_messages_than_the_threshold_are_skipped_to_the_newest",
     85: _REPAIR + "test_while_the_stream_does_not_answer_nobody_is_taken_for_ended",
     87: _VALUES + "test_a_limit_is_lowered_once_per_failure",
     89: "services/realtime/completion/test_committing_repair.py::test_the_list_of_commits_follows_the_records",
@@ -199,7 +200,7 @@ REALTIME_OPERATIONS: Final[dict[int, str | tuple[str, ...]]] = {
     ),
     75: (
         _TABLES + "test_configs_that_cannot_work_are_refused_by_key",
-        "api/realtime/test_pauseless_configs.py::test_one_replica_is_taken_with_a_warning_of_what_is_at_risk",
+        "api/realtime/test_warnings_of_configs.py::test_one_replica_is_taken_with_a_warning_of_what_is_at_risk",
     ),
     77: (
         "rebalance/test_planning.py::test_only_rows_that_are_nowhere_else_are_at_risk",

@@ -30,7 +30,7 @@ def check_realtime(config: TableConfig) -> tuple[StreamConfig, ...]:
 
 
 def check_offset_reset(config: TableConfig) -> None:
-    """Thresholds of an offset auto reset are numbers, and no class of Pinot's is to read what was skipped: none is here.
+    """Thresholds of an offset auto reset are numbers, and no class is named that reads what was skipped: there is none.
     Raises InvalidInput.
     """
     for stream in stream_configs(config):

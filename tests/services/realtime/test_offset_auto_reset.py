@@ -107,6 +107,14 @@ def test_rows_that_a_replica_has_read_on_to_are_not_skipped(tmp_path: Path, is_p
     assert committed(world, has_read_on=True) == ("40", "40")
 
 
+def test_a_paused_table_skips_nothing_until_it_goes_on(tmp_path: Path) -> None:
+    world = world_of(tmp_path, BY_COUNT, 1_000)
+    world.change_ideal(pauseState='{"paused":true}')
+    before = skipped()
+    Spoken(world.ctx, world.segments(0)[0]).committed(offset=40)
+    assert (len(world.segments(0)), losses(world), skipped() - before) == (1, [], 0)
+
+
 def test_a_missing_segment_is_made_at_the_newest_message(tmp_path: Path) -> None:
     world = world_of(tmp_path, BY_COUNT, 1_000)
     world.commit("40")

@@ -33,23 +33,20 @@ from segments.clusters.embedded.realtime.completion.completion_state import (
     observe,
     remember,
 )
+from segments.clusters.embedded.realtime.completion.skipped_rows import SkippedRows
 from segments.domain.realtime import completion
 from segments.domain.realtime.commit.end import Built
 from segments.domain.realtime.commit.plan import Commit
 from segments.domain.realtime.commit.start import CommitStart
 from segments.domain.realtime.completion import Action, Answer, Kind, Message, Status, Step, may_start
 from segments.domain.realtime.llc_name import LLCName, parse_llc_name
-from segments.domain.realtime.streams.stream_config import stream_configs
 from segments.domain.realtime.streams.stream_offset import parse_offset
-from segments.domain.segments.segment_metadata import IN_PROGRESS
 from segments.domain.segments.store_address import recorded
 from segments.errors import InvalidInput, PinotAdminError, Rejected, StateConflict, Unavailable
 from segments.metrics.consumption import LOWERED_LIMITS
 from segments.names import REALTIME, TableName
 from segments.services.core.context import Context
 from segments.services.engine.commits import FAILED, Received
-from segments.services.realtime.offset_auto_reset import Skip, note_skip, skip_to_newest
-from segments.services.realtime.stream_facts import stream_facts
 from segments.services.segments.upload_files import temporary_path
 from segments.services.tables.table_record import read_table_config
 from segments.store.base import Write
@@ -108,8 +105,7 @@ class _Conversation:
         self._file: CommitFile | None = None
         self._built: Built | None = None
         self._seen: Observed | None = None
-        self._skip: Skip | None = None
-        self._is_skip_known = False
+        self._skipped = SkippedRows(ctx, self._table, name)
 
     def run(self) -> Answer:
         """The answer, with everything written that it rests on."""
@@ -156,7 +152,9 @@ class _Conversation:
         )
         self._step = completion.step(machine, message, now_ms)
         try:
-            return self._writes(seen, machine)
+            writes = self._writes(seen, machine)
+            self._skipped.planned(writes)
+            return writes
         except Rejected as error:
             self._refusal = error
             return machine_writes(seen, None)
@@ -164,12 +162,12 @@ class _Conversation:
     def _writes(self, seen: Observed, machine: completion.Machine) -> list[Write]:
         match self._step.action:
             case Action.COMMIT:
-                writes = commit_writes(self._ctx, seen, self._commit(machine), is_repeated=self._attempts > 1)
+                writes = commit_writes(self._ctx, seen, self._commit(seen, machine), is_repeated=self._attempts > 1)
                 if self._file is not None:
                     self._file.stage()
                 return writes
             case Action.START:
-                start = self._start(machine)
+                start = self._start(seen, machine)
                 return start_writes(self._ctx, seen, start, self._step.machine, is_repeated=self._attempts > 1)
             case Action.STOP_REPLICA:
                 return [
@@ -190,32 +188,21 @@ class _Conversation:
             has_read_on=received.has_read_on,
         )  # fmt: skip
 
-    def _commit(self, machine: completion.Machine) -> Commit:
+    def _commit(self, seen: Observed, machine: completion.Machine) -> Commit:
         assert self._built is not None  # only a commit end leads here
         assert self._file is not None
-        return Commit(self._start(machine), self._file.url, self._built)
+        return Commit(self._start(seen, machine), self._file.url, self._built)
 
-    def _start(self, machine: completion.Machine) -> CommitStart:
+    def _start(self, seen: Observed, machine: completion.Machine) -> CommitStart:
         received = self._received
         is_last = machine.is_end_of_partition
         has_rows = self._step.has_rows_behind
-        skip = None if is_last or has_rows else self._skip_of_next()
+        # Rows that queries saw behind the end are not skipped (rule `never-backwards`).
+        skips_to = None if is_last or has_rows else self._skipped.end(seen, received.offset or "")
         return CommitStart(
             self._name, received.offset or "", received.rows, received.reason, is_last=is_last,
-            has_rows_behind=has_rows, skips_to=skip.end.text if skip is not None else None,
+            has_rows_behind=has_rows, skips_to=skips_to,
         )  # fmt: skip
-
-    def _skip_of_next(self) -> Skip | None:
-        """What the next segment skips: the stream is asked once, whoever gets in between. Rows that queries saw behind
-        the end are never among it (rule `never-backwards`).
-        """
-        seen = self._seen
-        if not self._is_skip_known and seen is not None and seen.metadata.status == IN_PROGRESS:
-            self._is_skip_known = True
-            start = parse_offset(seen.stream.type, self._received.offset or "")
-            with stream_facts(self._ctx, stream_configs(seen.config)) as facts:
-                self._skip = skip_to_newest(facts, self._name.partition, start)
-        return self._skip
 
     def _finish(self, has_written: bool) -> None:
         """What follows the writes and may fail without harm."""
@@ -233,8 +220,8 @@ class _Conversation:
             elif done.action is Action.LOWER_LIMIT and has_written:
                 LOWERED_LIMITS.add(self._ctx.cluster, table.typed)
                 restart_replicas(self._ctx, table, self._name.text)
-            if self._skip is not None and has_written and done.action in (Action.START, Action.COMMIT):
-                note_skip(self._ctx, table, self._name.text, self._skip)
+            if has_written:
+                self._skipped.done()
             if done.remember_ms is not None:
                 remember(self._ctx, table, done.remember_ms)
         except (PinotAdminError, OSError) as error:
