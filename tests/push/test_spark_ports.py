@@ -6,6 +6,7 @@ import os
 import socket
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,8 @@ def say(port: int, question: bytes) -> bytes:
     with socket.create_connection(("127.0.0.1", port), 20) as connection:
         connection.settimeout(20)
         connection.sendall(question)
-        connection.shutdown(socket.SHUT_WR)
+        with suppress(OSError):  # it has hung up already
+            connection.shutdown(socket.SHUT_WR)
         answer = b""
         try:
             while data := connection.recv(4096):
