@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -20,12 +21,14 @@ pytestmark = pytest.mark.integration
 
 class Table:
     """A realtime table of one partition and two replicas on the installation's own Redis; ``peers``: the scheme by
-    which servers give each other its segments; None: they do not.
+    which servers give each other its segments; None: they do not. ``waiting``: messages that are there before it is
+    made; ``stream``: more keys of its stream config.
     """
 
     def __init__(
-        self, installation: Installation, client: Client, name: str, rows: int, *, peers: str | None = "http"
-    ) -> None:
+        self, installation: Installation, client: Client, name: str, rows: int, *, peers: str | None = "http",
+        waiting: int = 0, stream: Mapping[str, str] | None = None,
+    ) -> None:  # fmt: skip
         self.client, self.name, self.sent = client, name, 0
         self.redis = redis.Redis.from_url(installation.endpoints["redis"])
         fields = [{"name": "id", "dataType": "STRING"}, {"name": "n", "dataType": "LONG"}]
@@ -33,19 +36,21 @@ class Table:
         client.call(
             "POST", "/schemas", json={"schemaName": name, "dimensionFieldSpecs": fields, "dateTimeFieldSpecs": times}
         )
-        stream = {
+        streams = {
             "streamType": "redis",
             "stream.redis.topic.name": name,
             "stream.redis.partitions": "1",
             "stream.redis.url": installation.endpoints["redis"],
             "stream.redis.consumer.prop.auto.offset.reset": "smallest",
             "realtime.segment.flush.threshold.segment.rows": str(rows),
+            **(stream or {}),
         }
+        self.send(waiting)
         given = {"peerSegmentDownloadScheme": peers} if peers else {}
         client.call("POST", "/tables", json={
             "tableName": name, "tableType": "REALTIME", "tenants": {}, "tableIndexConfig": {}, "metadata": {},
             "segmentsConfig": {"timeColumnName": "ts", "replication": "2", **given},
-            "ingestionConfig": {"streamIngestionConfig": {"streamConfigMaps": [stream]}},
+            "ingestionConfig": {"streamIngestionConfig": {"streamConfigMaps": [streams]}},
         })  # fmt: skip
 
     def send(self, count: int) -> None:
