@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
+from segments.domain.realtime.streams.offset_auto_reset import ENABLE, SECONDS
 from segments.domain.realtime.streams.stream_config import parse_stream_config
+from segments.domain.realtime.streams.stream_offset import parse_offset
 from segments.errors import InvalidInput, Unavailable
 from segments.gateways.streams import open_stream, stream_access
 from segments.gateways.streams import redis as gateway
+from segments.services.realtime.offset_auto_reset import skip_to_newest
+from segments.services.realtime.stream_facts import StreamFacts
 from tests.real_parts import free_port
-from tests.streams.conftest import RedisWorld
+from tests.services.realtime_world import RealtimeWorld
+from tests.streams.conftest import ACCESS, RedisWorld
 
 
 @pytest.fixture
@@ -161,3 +169,31 @@ def test_large_entries_come_in_small_batches(world: RedisWorld, topic: str, monk
         sizes.append(len(batch))
     assert (sizes[0], max(sizes[:3])) == (4, 9)
     assert max(sizes) > 9
+
+
+@pytest.mark.django_db
+def test_a_message_that_came_late_has_not_waited_because_nothing_came_before_it(
+    world: RedisWorld, topic: str, tmp_path: Path
+) -> None:
+    """Ids are times: half an hour ago is behind what was read last, though nothing waits in between."""
+    cluster = RealtimeWorld(tmp_path, create=False)
+    now, hour = cluster.now, 3_600_000
+    world.client.xadd(f"{topic}-0", {"value": b"read"}, id=f"{now - 3 * hour}-0")
+    config = world.config(topic, **{ENABLE: "true", SECONDS: "1800"})
+    start = parse_offset("redis", f"{now - 3 * hour}-1")
+
+    def skipped() -> str | None:
+        facts = StreamFacts(replace(cluster.ctx, streams=lambda found: open_stream(found, ACCESS)), [config])
+        try:
+            found = skip_to_newest(facts, 0, start)
+        finally:
+            facts.close()
+        return found.end.text if found is not None else None
+
+    assert skipped() is None
+    world.client.xadd(f"{topic}-0", {"value": b"late"}, id=f"{now - 1000}-0")
+    assert skipped() is None
+    world.client.delete(f"{topic}-0")
+    for moment in (now - hour, now - 1000):
+        world.client.xadd(f"{topic}-0", {"value": b"waits"}, id=f"{moment}-0")
+    assert skipped() == f"{now - 1000}-1"

@@ -7,8 +7,9 @@ from typing import Any, Final
 from segments.domain.realtime.llc_name import check_llc_table
 from segments.domain.realtime.repair.recovery_mode import check_mode
 from segments.domain.realtime.streams import offset_auto_reset
-from segments.domain.realtime.streams.offset_auto_reset import auto_reset_of
+from segments.domain.realtime.streams.offset_auto_reset import auto_reset_of, check_auto_reset
 from segments.domain.realtime.streams.stream_config import StreamConfig, stream_configs
+from segments.domain.realtime.streams.stream_offset import are_numbers
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
 
@@ -30,11 +31,11 @@ def check_realtime(config: TableConfig) -> tuple[StreamConfig, ...]:
 
 
 def check_offset_reset(config: TableConfig) -> None:
-    """Thresholds of an offset auto reset are numbers, and no class is named that reads what was skipped: there is none.
-    Raises InvalidInput.
+    """Thresholds of an offset auto reset can be watched, and no class is named that reads what was skipped: there is
+    none. Raises InvalidInput.
     """
     for stream in stream_configs(config):
-        auto_reset_of(stream.raw)
+        check_auto_reset(stream.raw, is_numbered=are_numbers(stream.type))
     if config.streaming.realtime_offset_auto_reset_handler_class:
         raise InvalidInput(
             "'realtimeOffsetAutoResetHandlerClass' is not supported by this cluster: nothing reads what an offset auto "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from segments.services.realtime.consuming_segments import StartFrom
 from segments.services.realtime.realtime_validation import keep_consumption
 from segments.services.realtime.resume_plan import plan_resume
 from segments.services.tables import tables
+from segments.store import paths
 from segments.store.records.data_loss import DataLoss, read_data_loss
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld, config_of
 from tests.services.spoken import Spoken
@@ -94,6 +96,18 @@ def test_nothing_is_skipped_unless_the_table_asks_for_it(tmp_path: Path, stream:
     assert committed(world_of(tmp_path, stream, 1_000_000)) == ("40", "40")
 
 
+def test_a_threshold_that_got_past_the_checks_counts_as_none(tmp_path: Path) -> None:
+    """As written into ZooKeeper by somebody else."""
+    world = world_of(tmp_path, BY_COUNT, 1_000)
+    path = paths.table_config(TABLE.typed)
+    node = world.memory.get(path)
+    assert node is not None
+    assert node.record is not None
+    simple = {k: v.replace('"100"', '"many"') for k, v in node.record.simple.items()}
+    world.memory.replace(path, replace(node.record, simple=simple), node.version)
+    assert committed(world) == ("40", "40")
+
+
 def test_a_stream_that_does_not_answer_skips_nothing_and_keeps_no_commit_waiting(tmp_path: Path) -> None:
     world = world_of(tmp_path, BY_COUNT, 1_000)
     world.streams.is_down = True
@@ -150,6 +164,7 @@ def test_a_resume_says_before_that_it_skips_and_reads_all_where_a_person_chose_t
     [
         ({ENABLE: "true", MESSAGES: "many"}, {}, MESSAGES),
         ({SECONDS: "1.5"}, {}, SECONDS),
+        ({"streamType": "redis", "stream.redis.topic.name": "a", MESSAGES: "100001"}, {}, "more than 100000"),
         (BY_COUNT, {"realtimeOffsetAutoResetHandlerClass": "org.x.Handler"}, "realtimeOffsetAutoResetHandlerClass"),
     ],
 )

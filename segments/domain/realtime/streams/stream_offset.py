@@ -50,6 +50,11 @@ def parse_offset(stream_type: str, text: str) -> Offset:
     return Offset(stream_type.lower(), read(text.strip()), text.strip())
 
 
+def are_numbers(stream_type: str) -> bool:
+    """Do offsets of this known stream type number its messages, so that their difference counts them?"""
+    return _READERS[stream_type.lower()] is _integer
+
+
 def _from_value(stream_type: str, value: tuple[int, ...]) -> Offset:
     return Offset(stream_type, value, "-".join(map(str, value)))
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from segments.clusters.embedded.realtime.completion.completion_state import Observed
 from segments.domain.realtime.llc_name import LLCName
+from segments.domain.realtime.streams.offset_auto_reset import auto_reset_of
 from segments.domain.realtime.streams.stream_config import stream_configs
 from segments.domain.realtime.streams.stream_offset import parse_offset
 from segments.domain.segments.segment_metadata import IN_PROGRESS
@@ -31,6 +32,8 @@ class SkippedRows:
 
     def end(self, seen: Observed, start: str) -> str | None:
         """The offset at which the next segment begins instead of ``start``; None: there."""
+        if auto_reset_of(seen.stream.raw) is None:
+            return None
         if not self._is_known and seen.metadata.status == IN_PROGRESS:
             self._is_known = True
             with stream_facts(self._ctx, stream_configs(seen.config)) as facts:
