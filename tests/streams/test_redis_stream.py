@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ def test_messages_between_two_ids_are_counted_up_to_a_bound(
     """Ids do not number the entries: in the middle they are fetched in pages, of the whole stream its
     length is known.
     """
-    monkeypatch.setattr(gateway, "_PAGE", 3)
+    monkeypatch.setattr("segments.gateways.streams.redis_pages._FIRST", 1)
     world.create(topic, 1)
     stream = world.open(topic)
     start = stream.earliest(0)
@@ -53,10 +54,30 @@ def test_messages_between_two_ids_are_counted_up_to_a_bound(
     assert [stream.count(0, a, end, 5) for a in (start, middle)] == [None, None]
 
 
+def test_large_messages_are_counted_a_few_at_once(
+    world: RedisWorld, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("segments.gateways.streams.redis_pages._REPLY_BYTES", 3_000)
+    world.create(topic, 1)
+    world.send(topic, 0, [b"x" * 1_000] * 60)
+    stream, asked = world.open(topic), []
+    start, end = stream.earliest(0), stream.latest(0)
+    begin = stream.consumer(0).fetch(start, max_messages=1, timeout_s=1).next_offset
+    ask = stream._client.execute_command  # type: ignore[attr-defined]  # what is sent to Redis
+
+    def noted(*command: Any, **more: Any) -> Any:
+        asked.append(command)
+        return ask(*command, **more)
+
+    monkeypatch.setattr(stream._client, "execute_command", noted)  # type: ignore[attr-defined]
+    assert stream.count(0, begin, end, 100) == 59
+    assert {command[-1] for command in asked if command[0] == "XRANGE"} == {8, 2}
+
+
 def test_of_large_messages_as_many_of_the_last_are_meant_as_fit(
     world: RedisWorld, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("segments.gateways.streams.redis_tail._REPLY_BYTES", 3_000)
+    monkeypatch.setattr("segments.gateways.streams.redis_pages._REPLY_BYTES", 3_000)
     world.create(topic, 1)
     world.send(topic, 0, [b"x" * 1_000] * 30)
     stream = world.open(topic)

@@ -21,8 +21,8 @@ from segments.gateways.streams.access import StreamAccess
 from segments.gateways.streams.base import Batch
 from segments.gateways.streams.fetch_pacing import FetchPacing
 from segments.gateways.streams.redis_connections import redis_pool
+from segments.gateways.streams.redis_pages import count_between, tail_id
 from segments.gateways.streams.redis_reply import Entries, StreamInfo, entry_id, stream_info, values_of
-from segments.gateways.streams.redis_tail import tail_id
 
 log = logging.getLogger(__name__)
 
@@ -40,8 +40,6 @@ _BRIEF_BYTES: Final = 1 << 20
 _BRIEF_ENTRIES: Final = 16
 #: Ids that begin with less are not times.
 _EARLIEST_MS: Final = 10**12
-#: Entries that are fetched at once to be counted.
-_PAGE: Final = 500
 #: (server, stream) -> the last position read in this process, and how many entries were ever stored before it.
 _progress: dict[tuple[str, str], tuple[tuple[int, ...], int]] = {}
 
@@ -109,19 +107,7 @@ class RedisStream:
                 return 0
             if start.value <= info.first and end.value >= info.end:
                 return info.length if info.length <= most else None
-            counted, begin, stop = 0, _id(start.value), f"({_id(end.value)}"
-            while counted <= most:
-                ids = [
-                    entry[0]
-                    for entry in self._client.execute_command(
-                        "XRANGE", key, begin, stop, "COUNT", _PAGE, NEVER_DECODE=True
-                    )
-                ]
-                counted += len(ids)
-                if len(ids) < _PAGE:
-                    return counted if counted <= most else None
-                begin = f"({ids[-1].decode()}"
-        return None
+            return count_between(self._client, key, _id(start.value), f"({_id(end.value)}", most)
 
     def retention(self, partition: int, now_ms: int) -> Retention:
         """Redis knows no rule: how old its oldest entry is, where older ones were removed."""
