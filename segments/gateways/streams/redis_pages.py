@@ -1,5 +1,5 @@
-"""Entries of a Redis stream, a few at once, because their size is not known: where the last ones begin, and how many are
-between two ids.
+"""Entries of a Redis stream, a few at once, because their size is not known: where the last ones begin, and how many
+are between two ids.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def tail_id(client: Any, key: str, most: int, size: int) -> bytes | None:
 
 
 def count_between(client: Any, key: str, begin: str, end: str, most: int) -> int | None:
-    """Entries from ``begin`` to ``end`` (as XRANGE takes them); None: more than ``most``. Raises what the client does."""
+    """Entries from ``begin`` to ``end``, as XRANGE takes them; None: more than ``most``. Raises what the client
+    raises.
+    """
     counted, page = 0, _FIRST
     while counted <= most:
         entries = client.execute_command("XRANGE", key, begin, end, "COUNT", page, NEVER_DECODE=True)
