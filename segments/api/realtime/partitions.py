@@ -95,6 +95,7 @@ class DataLosses(ApiView):
                 "segment": x.segment,
                 "atMs": x.at_ms,
                 "isSkipped": x.is_skipped,
+                "count": x.count,
             }
             for x in losses
         ]

@@ -107,7 +107,8 @@ class Line:
 
 def gaps(losses: Sequence[DataLoss]) -> list[Gap]:
     """The last losses, newest first."""
-    return [Gap(loss, _between(loss.start, loss.end)) for loss in reversed(losses[-LOSSES:])]
+    last = reversed(losses[-LOSSES:])
+    return [Gap(x, _between(x.start, x.end) if x.count is None else x.count) for x in last]
 
 
 def lines(

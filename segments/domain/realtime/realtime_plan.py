@@ -31,13 +31,13 @@ _MINUTE_MS = 60_000
 @dataclass(frozen=True)
 class Start:
     """Where a new segment begins. ``lost_from``: rows from there on had left the stream before they were read, up to
-    ``skips_from``, from where ``skipped`` of them, at least, are skipped up to ``offset``; None: none.
+    ``skips_from``, from where they are skipped up to ``offset``; None: none. ``skipped``: how many, if that is known.
     """
 
     offset: str
     lost_from: str | None = None
     skips_from: str | None = None
-    skipped: int = 0
+    skipped: int | None = None
 
     def unread(self, partition: int) -> list[UnreadRange]:
         """What no segment will have, by cause."""

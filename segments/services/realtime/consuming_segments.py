@@ -31,7 +31,7 @@ from segments.errors import InvalidInput, PinotAdminError, StateConflict, Unavai
 from segments.metrics import consumption as metrics
 from segments.names import TableName
 from segments.services.core.context import Context
-from segments.services.realtime.offset_auto_reset import skip_to_newest
+from segments.services.realtime.offset_auto_reset import measure_skips, skip_to_newest
 from segments.services.realtime.realtime_servers import tenant_servers
 from segments.services.realtime.realtime_state import RealtimeState, observe_realtime
 from segments.services.realtime.stream_facts import StreamFacts, stream_facts
@@ -124,7 +124,7 @@ def _measure(ctx: Context, table: TableName, done: Sequence[Changes]) -> None:
     unread = [loss for changes in done for loss in changes.losses]
     metrics.REPAIRS.add(ctx.cluster, table.typed, by=sum(len(c.sentences) for c in done))
     metrics.CONSUMPTION_DATA_LOSS.add(ctx.cluster, table.typed, by=sum(not x.is_skipped for x in unread))
-    metrics.SKIPPED_OFFSETS.add(ctx.cluster, table.typed, by=sum(x.count for x in unread))
+    measure_skips(ctx, table, [x.count for x in unread if x.is_skipped])
 
 
 def planned_repair(ctx: Context, table: TableName) -> list[Write]:
@@ -262,7 +262,11 @@ class _Attempt:
     def _losses(self) -> list[DataLoss]:
         made = {parse_llc_name(s).partition: s for s in self.changes.created}
         return [
-            DataLoss(x.partition, x.start, x.end, made.get(x.partition, ""), self.now_ms, is_skipped=x.is_skipped)
+            DataLoss(
+                *(x.partition, x.start, x.end, made.get(x.partition, ""), self.now_ms),
+                is_skipped=x.is_skipped,
+                count=x.count,
+            )
             for x in self.changes.losses
         ]
 

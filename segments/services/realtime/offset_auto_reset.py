@@ -5,6 +5,7 @@ newest message.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,17 +19,19 @@ from segments.services.realtime.stream_facts import StreamFacts
 
 log = logging.getLogger(__name__)
 
-#: Messages of one skip that are counted one by one, at most, where the stream's offsets do not number them.
-_COUNTED: Final = 10_000
+#: Messages of one skip that are counted one by one, at most.
+COUNTED: Final = 10_000
 
 
 @dataclass(frozen=True)
 class Skip:
-    """Messages [start, end) of a partition that are not read. ``count``: how many, at least."""
+    """Messages [start, end) of a partition that are not read. ``count``: how many; None: more than COUNTED, in a stream
+    whose offsets do not number them.
+    """
 
     start: Offset
     end: Offset
-    count: int
+    count: int | None
 
 
 def skip_to_newest(facts: StreamFacts, partition: int, start: Offset) -> Skip | None:
@@ -42,11 +45,11 @@ def skip_to_newest(facts: StreamFacts, partition: int, start: Offset) -> Skip | 
         end = facts.latest(partition)
         if end <= start or not _is_far_behind(facts, partition, start, end, reset):
             return None
-        counted = facts.count(partition, start, end, _COUNTED)
+        count = facts.count(partition, start, end, COUNTED)
     except Unavailable as error:
         log.warning("Whether partition %d is too far behind at %s is not known: %s", partition, start, error)
         return None
-    return Skip(start, end, _COUNTED if counted is None else counted)
+    return Skip(start, end, count)
 
 
 def _is_far_behind(facts: StreamFacts, partition: int, start: Offset, end: Offset, reset: AutoReset) -> bool:
@@ -65,7 +68,7 @@ def _has_any(facts: StreamFacts, partition: int, start: Offset, end: Offset) -> 
 
 def note_skip(ctx: Context, table: TableName, segment: str, skip: Skip) -> None:
     """In the log and in what is measured, once the segment behind ``segment`` is written."""
-    SKIPPED_OFFSETS.add(ctx.cluster, table.typed, by=skip.count)
+    measure_skips(ctx, table, [skip.count])
     log.warning(
         "What follows %s begins at %s, as %s asks for: messages from %s on are skipped.",
         segment,
@@ -73,3 +76,8 @@ def note_skip(ctx: Context, table: TableName, segment: str, skip: Skip) -> None:
         table,
         skip.start,
     )
+
+
+def measure_skips(ctx: Context, table: TableName, counts: Sequence[int | None]) -> None:
+    """By what is known of how many messages each skip left out."""
+    SKIPPED_OFFSETS.add(ctx.cluster, table.typed, by=sum(COUNTED if count is None else count for count in counts))

@@ -19,12 +19,14 @@ KEPT: Final = 200
 #: Field of the record, and what it says; without it the rows had left the stream.
 _CAUSE: Final = "cause"
 _SKIPPED: Final = "offsetAutoReset"
+_COUNT: Final = "count"
 
 
 @dataclass(frozen=True)
 class DataLoss:
     """Rows [start, end) of a partition; ``segment`` is the one that went on behind the gap, ``at_ms`` when it was
     noticed. ``is_skipped``: they were still in the stream, and the table's config has too old ones skipped.
+    ``count``: how many, where that is known.
     """
 
     partition: int
@@ -33,6 +35,7 @@ class DataLoss:
     segment: str
     at_ms: int
     is_skipped: bool = False
+    count: int | None = None
 
     @property
     def sentence(self) -> str:
@@ -79,13 +82,14 @@ def _with(node: Versioned | None, table: str, losses: Sequence[DataLoss]) -> ZNR
 
 def _loss(fields: Mapping[str, str]) -> DataLoss:
     place = int(fields["partition"]), fields["from"], fields["to"], fields.get("segment", "")
-    return DataLoss(*place, int(fields["atMs"]), is_skipped=fields.get(_CAUSE) == _SKIPPED)
+    count = int(fields[_COUNT]) if _COUNT in fields else None
+    return DataLoss(*place, int(fields["atMs"]), is_skipped=fields.get(_CAUSE) == _SKIPPED, count=count)
 
 
 def _fields(loss: DataLoss) -> dict[str, str]:
-    cause = {_CAUSE: _SKIPPED} if loss.is_skipped else {}
     return {
-        **cause,
+        **({_CAUSE: _SKIPPED} if loss.is_skipped else {}),
+        **({_COUNT: str(loss.count)} if loss.count is not None else {}),
         "partition": str(loss.partition),
         "from": loss.start,
         "to": loss.end,

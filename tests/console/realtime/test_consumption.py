@@ -118,11 +118,16 @@ def test_messages_set_aside_and_why_a_partition_waits_are_shown(operator: Client
 
 
 def test_lost_stream_data_is_listed_newest_first(operator: Client, world: RealtimeWorld) -> None:
-    assert "Lost stream data" not in operator.get(PAGE).content.decode()
-    losses = [DataLoss(0, "100", "350", world.consuming[0], world.now - 1000), DataLoss(1, "5-0", "9-0", "", world.now)]
+    assert "Messages that were not read" not in operator.get(PAGE).content.decode()
+    losses = [
+        DataLoss(0, "100", "350", world.consuming[0], world.now - 1000),
+        DataLoss(1, "5-0", "9-0", "", world.now),
+        DataLoss(1, "9-0", "12-0", "", world.now - 2000, is_skipped=True, count=77),
+    ]
     record_data_loss(world.ctx.store, TABLE.typed, losses)
-    text = operator.get(PAGE).content.decode().split("Lost stream data")[1]
-    assert text.index("5-0") < text.index("350")
+    text = operator.get(PAGE).content.decode().split("Messages that were not read")[1]
+    assert text.index("5-0") < text.index("350") < text.index("77")
+    assert text.index("12-0") < text.index(">skipped<")
     assert "250" in text
     assert "not known" in text
     assert f"/segments/{world.consuming[0]}/" in text

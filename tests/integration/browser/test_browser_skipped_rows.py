@@ -31,8 +31,9 @@ def test_what_a_table_is_too_late_for_is_skipped_and_is_on_record(
     poll(lambda: table.counted() == [FIRST + THEN] * 2, 30, "rows of the first segment and those that came then")
     assert client.sql("select min(n), max(n) from late") == [[0, WAITING + THEN - 1]]
     [loss] = losses()
-    assert (loss["partition"], loss["isSkipped"]) == (0, True)
+    assert (loss["partition"], loss["isSkipped"], loss["count"]) == (0, True, WAITING - FIRST)
     page.goto("/console/tables/late_REALTIME/consumption/")
     row = page.locator("#data-losses tbody tr")
+    expect(row).to_contain_text("2,500")
     expect(row).to_contain_text("skipped")
     expect(row).to_contain_text(str(loss["segment"]))

@@ -65,7 +65,7 @@ def test_more_messages_than_the_threshold_are_skipped_to_the_newest(tmp_path: Pa
     before = skipped()
     assert committed(world) == ("40", "141")
     [loss] = read_data_loss(world.memory, TABLE.typed)
-    assert loss == DataLoss(0, "40", "141", world.segments(0)[-1], world.now, is_skipped=True)
+    assert loss == DataLoss(0, "40", "141", world.segments(0)[-1], world.now, is_skipped=True, count=101)
     assert loss.sentence == "Partition 0: rows from 40 to 141 were skipped: it was too far behind."
     assert skipped() - before == 101
 

@@ -62,7 +62,7 @@ class CommitStart:
 
     ``reason``: why the segment ended; ``is_last``: the partition has ended; ``has_rows_behind``: a replica has read on
     behind the end. ``skips_to``: the next segment begins there, not at the end, because the partition is too far behind
-    for its table.
+    for its table; ``skipped``: messages before it, where that is known.
     """
 
     name: LLCName
@@ -72,6 +72,7 @@ class CommitStart:
     is_last: bool = False
     has_rows_behind: bool = False
     skips_to: str | None = None
+    skipped: int | None = None
 
 
 @dataclass(frozen=True)

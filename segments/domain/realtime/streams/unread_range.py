@@ -8,14 +8,14 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class UnreadRange:
     """Rows [start, end) of a partition. ``is_skipped``: they were still in the stream, and the table's config has them
-    skipped where it is too far behind; ``count``: so many of them, at least.
+    skipped where it is too far behind; ``count``: how many, where that is known.
     """
 
     partition: int
     start: str
     end: str
     is_skipped: bool = False
-    count: int = 0
+    count: int | None = None
 
     @property
     def sentence(self) -> str:

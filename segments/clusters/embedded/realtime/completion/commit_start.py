@@ -114,7 +114,8 @@ def successor_writes(ctx: Context, seen: Observed, start: CommitStart, successor
     if start.skips_to is None:
         return [created]
     place = seen.name.partition, start.end_offset, start.skips_to, successor.id
-    return [created, *data_loss_write(ctx.store, seen.table.typed, [DataLoss(*place, ctx.clock(), is_skipped=True)])]
+    loss = DataLoss(*place, ctx.clock(), is_skipped=True, count=start.skipped)
+    return [created, *data_loss_write(ctx.store, seen.table.typed, [loss])]
 
 
 def _taken(ctx: Context, seen: Observed) -> frozenset[str]:

@@ -30,15 +30,15 @@ class SkippedRows:
         self._skip: Skip | None = None
         self._is_known = self._is_written = False
 
-    def end(self, seen: Observed, start: str) -> str | None:
-        """The offset at which the next segment begins instead of ``start``; None: there."""
+    def behind(self, seen: Observed, start: str) -> Skip | None:
+        """What the next segment, which would begin at ``start``, skips; None: nothing."""
         if auto_reset_of(seen.stream.raw) is None:
             return None
         if not self._is_known and seen.metadata.status == IN_PROGRESS:
             self._is_known = True
             with stream_facts(self._ctx, stream_configs(seen.config)) as facts:
                 self._skip = skip_to_newest(facts, self._name.partition, parse_offset(seen.stream.type, start))
-        return self._skip.end.text if self._skip is not None else None
+        return self._skip
 
     def planned(self, writes: Sequence[Write]) -> None:
         """The writes of the attempt that is made now: they have a range to skip, or no segment follows."""
