@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -54,33 +55,36 @@ def test_messages_between_two_ids_are_counted_up_to_a_bound(
     assert [stream.count(0, a, end, 5) for a in (start, middle)] == [None, None]
 
 
-def test_large_messages_are_counted_a_few_at_once(
-    world: RedisWorld, topic: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("segments.gateways.streams.redis_pages._REPLY_BYTES", 3_000)
-    world.create(topic, 1)
-    world.send(topic, 0, [b"x" * 1_000] * 60)
-    stream, asked = world.open(topic), []
+@pytest.fixture
+def large(world: RedisWorld, topic: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Any]:
+    """The stream with so many messages of 1,000 bytes, of which three fit into a reply."""
+
+    def opened(count: int) -> Any:
+        monkeypatch.setattr("segments.gateways.streams.redis_pages._REPLY_BYTES", 3_000)
+        world.create(topic, 1)
+        world.send(topic, 0, [b"x" * 1_000] * count)
+        return world.open(topic)
+
+    return opened
+
+
+def test_large_messages_are_counted_a_few_at_once(large: Callable[[int], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    stream, asked = large(60), []
     start, end = stream.earliest(0), stream.latest(0)
     begin = stream.consumer(0).fetch(start, max_messages=1, timeout_s=1).next_offset
-    ask = stream._client.execute_command  # type: ignore[attr-defined]  # what is sent to Redis
+    ask = stream._client.execute_command
 
     def noted(*command: Any, **more: Any) -> Any:
         asked.append(command)
         return ask(*command, **more)
 
-    monkeypatch.setattr(stream._client, "execute_command", noted)  # type: ignore[attr-defined]
+    monkeypatch.setattr(stream._client, "execute_command", noted)
     assert stream.count(0, begin, end, 100) == 59
     assert {command[-1] for command in asked if command[0] == "XRANGE"} == {8, 2}
 
 
-def test_of_large_messages_as_many_of_the_last_are_meant_as_fit(
-    world: RedisWorld, topic: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("segments.gateways.streams.redis_pages._REPLY_BYTES", 3_000)
-    world.create(topic, 1)
-    world.send(topic, 0, [b"x" * 1_000] * 30)
-    stream = world.open(topic)
+def test_of_large_messages_as_many_of_the_last_are_meant_as_fit(large: Callable[[int], Any]) -> None:
+    stream = large(30)
 
     def left(most: int, size: int) -> int | None:
         return stream.count(0, stream.tail(0, most, size), stream.latest(0), 100)
@@ -209,7 +213,7 @@ def test_a_message_that_came_late_has_not_waited_because_nothing_came_before_it(
             found = skip_to_newest(facts, 0, start)
         finally:
             facts.close()
-        return found.end.text if found is not None else None
+        return found.end if found is not None else None
 
     assert skipped() is None
     world.client.xadd(f"{topic}-0", {"value": b"late"}, id=f"{now - 1000}-0")

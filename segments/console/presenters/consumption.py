@@ -35,9 +35,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Gap:
-    """A range of the stream that was gone before it was read. ``count``: messages in it, None where offsets do not
-    count them.
-    """
+    """A range of the stream that was not read. ``count``: messages in it; None: neither record nor offsets say."""
 
     loss: DataLoss
     count: int | None

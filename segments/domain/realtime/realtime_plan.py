@@ -31,22 +31,19 @@ _MINUTE_MS = 60_000
 @dataclass(frozen=True)
 class Start:
     """Where a new segment begins. ``lost_from``: rows from there on had left the stream before they were read, up to
-    ``skips_from``, from where they are skipped up to ``offset``; None: none. ``skipped``: how many, if that is known.
+    ``offset``, or to what is skipped before it; None: none.
     """
 
     offset: str
     lost_from: str | None = None
-    skips_from: str | None = None
-    skipped: int | None = None
+    skips: UnreadRange | None = None
 
     def unread(self, partition: int) -> list[UnreadRange]:
         """What no segment will have, by cause."""
-        found = []
-        if self.lost_from is not None:
-            found.append(UnreadRange(partition, self.lost_from, self.skips_from or self.offset))
-        if self.skips_from is not None:
-            found.append(UnreadRange(partition, self.skips_from, self.offset, is_skipped=True, count=self.skipped))
-        return found
+        skipped = [self.skips] if self.skips is not None else []
+        if self.lost_from is None:
+            return skipped
+        return [UnreadRange(partition, self.lost_from, self.skips.start if self.skips else self.offset), *skipped]
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,14 @@ from typing import Any, Final
 
 from segments.domain.realtime.llc_name import check_llc_table
 from segments.domain.realtime.repair.recovery_mode import check_mode
-from segments.domain.realtime.streams import offset_auto_reset
-from segments.domain.realtime.streams.offset_auto_reset import auto_reset_of, check_auto_reset
+from segments.domain.realtime.streams.offset_auto_reset import (
+    ENABLE,
+    MESSAGES,
+    SECONDS,
+    auto_reset_of,
+    check_auto_reset,
+    is_enabled,
+)
 from segments.domain.realtime.streams.stream_config import StreamConfig, stream_configs
 from segments.domain.realtime.streams.stream_offset import are_numbers
 from segments.domain.tables.table_config import TableConfig
@@ -47,12 +53,12 @@ def check_offset_reset(config: TableConfig) -> None:
 
 def reset_without_effect(config: TableConfig) -> list[dict[str, Any]]:
     """An offset auto reset that is enabled and never happens, as an entry of ``warnings``; nothing for others."""
-    found = [s.raw for s in stream_configs(config) if offset_auto_reset.is_enabled(s.raw)]
+    found = [s.raw for s in stream_configs(config) if is_enabled(s.raw)]
     if all(auto_reset_of(raw) is not None for raw in found):
         return []
     problem = "It is enabled and never happens: there is no threshold above 0, or the stream is a backfill topic."
-    remedy = f"Give {offset_auto_reset.MESSAGES} or {offset_auto_reset.SECONDS}."
-    return [{"key": offset_auto_reset.ENABLE, "problem": problem, "remedy": remedy, "isWrong": False}]
+    remedy = f"Give {MESSAGES} or {SECONDS}."
+    return [{"key": ENABLE, "problem": problem, "remedy": remedy, "isWrong": False}]
 
 
 def pauseless_risks(config: TableConfig) -> list[dict[str, Any]]:

@@ -38,7 +38,7 @@ from segments.services.realtime.stream_facts import StreamFacts, stream_facts
 from segments.services.tables.table_record import read_table_config
 from segments.store import paths
 from segments.store.base import Check, Create, Delete, Replace, Write
-from segments.store.records.data_loss import DataLoss, data_loss_write
+from segments.store.records.data_loss import DataLoss, data_loss_write, noticed
 from segments.store.update import update_transaction
 
 log = logging.getLogger(__name__)
@@ -261,14 +261,7 @@ class _Attempt:
 
     def _losses(self) -> list[DataLoss]:
         made = {parse_llc_name(s).partition: s for s in self.changes.created}
-        return [
-            DataLoss(
-                *(x.partition, x.start, x.end, made.get(x.partition, ""), self.now_ms),
-                is_skipped=x.is_skipped,
-                count=x.count,
-            )
-            for x in self.changes.losses
-        ]
+        return [noticed(x, made.get(x.partition, ""), self.now_ms) for x in self.changes.losses]
 
     def _diagnose(self, state: RealtimeState) -> list[Case]:
         if pause_of(self.ideal).paused:
@@ -361,9 +354,7 @@ def start_of(facts: StreamFacts, case: Case, start: StartFrom, ideal: ZNRecord) 
     first = _earliest_or_none(facts, partition)
     begin, lost_from = (first, base.text) if first is not None and first > base else (base, None)
     skip = None if start.says(partition) else skip_to_newest(facts, partition, begin)
-    if skip is None:
-        return Start(begin.text, lost_from)
-    return Start(skip.end.text, lost_from, begin.text, skip.count)
+    return Start(begin.text if skip is None else skip.end, lost_from, skip)
 
 
 def _earliest_or_none(facts: StreamFacts, partition: int) -> Offset | None:

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from segments.domain.realtime.streams.offset_auto_reset import AutoReset, auto_reset_of
 from segments.domain.realtime.streams.stream_offset import Offset
+from segments.domain.realtime.streams.unread_range import UnreadRange
 from segments.errors import Unavailable
 from segments.metrics.consumption import SKIPPED_OFFSETS
 from segments.names import TableName
@@ -19,22 +19,11 @@ from segments.services.realtime.stream_facts import StreamFacts
 
 log = logging.getLogger(__name__)
 
-#: Messages of one skip that are counted one by one, at most.
+#: Messages of one skip that are counted one by one, at most; more, where offsets do not number them, are not known.
 COUNTED: Final = 10_000
 
 
-@dataclass(frozen=True)
-class Skip:
-    """Messages [start, end) of a partition that are not read. ``count``: how many; None: more than COUNTED, in a stream
-    whose offsets do not number them.
-    """
-
-    start: Offset
-    end: Offset
-    count: int | None
-
-
-def skip_to_newest(facts: StreamFacts, partition: int, start: Offset) -> Skip | None:
+def skip_to_newest(facts: StreamFacts, partition: int, start: Offset) -> UnreadRange | None:
     """What a segment that would begin at ``start`` is to skip; None: nothing, also where the stream does not answer
     (rule `lost-rows-are-reported`: whoever skips puts it on record).
     """
@@ -49,7 +38,7 @@ def skip_to_newest(facts: StreamFacts, partition: int, start: Offset) -> Skip | 
     except Unavailable as error:
         log.warning("Whether partition %d is too far behind at %s is not known: %s", partition, start, error)
         return None
-    return Skip(start, end, count)
+    return UnreadRange(partition, start.text, end.text, is_skipped=True, count=count)
 
 
 def _is_far_behind(facts: StreamFacts, partition: int, start: Offset, end: Offset, reset: AutoReset) -> bool:
@@ -66,7 +55,7 @@ def _has_any(facts: StreamFacts, partition: int, start: Offset, end: Offset) -> 
     return end > start and facts.count(partition, start, end, 0) != 0
 
 
-def note_skip(ctx: Context, table: TableName, segment: str, skip: Skip) -> None:
+def note_skip(ctx: Context, table: TableName, segment: str, skip: UnreadRange) -> None:
     """In the log and in what is measured, once the segment behind ``segment`` is written."""
     measure_skips(ctx, table, [skip.count])
     log.warning(

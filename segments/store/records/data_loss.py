@@ -5,7 +5,7 @@ has to guess where rows are missing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 from segments.domain.formats.znrecord import ZNRecord
@@ -23,29 +23,21 @@ _COUNT: Final = "count"
 
 
 @dataclass(frozen=True)
-class DataLoss:
-    """Rows [start, end) of a partition; ``segment`` is the one that went on behind the gap, ``at_ms`` when it was
-    noticed. ``is_skipped``: they were still in the stream, and the table's config has too old ones skipped.
-    ``count``: how many, where that is known.
-    """
+class DataLoss(UnreadRange):
+    """``segment`` is the one that went on behind the gap, ``at_ms`` when it was noticed."""
 
-    partition: int
-    start: str
-    end: str
     segment: str
     at_ms: int
-    is_skipped: bool = False
-    count: int | None = None
-
-    @property
-    def sentence(self) -> str:
-        """What happened to them, for people."""
-        return UnreadRange(self.partition, self.start, self.end, self.is_skipped).sentence
 
     @property
     def key(self) -> str:
         """The same gap noticed twice, by two replicas say, is one."""
         return f"{self.partition}:{self.start}:{self.end}"
+
+
+def noticed(unread: UnreadRange, segment: str, at_ms: int) -> DataLoss:
+    """The range as it goes on record."""
+    return DataLoss(**asdict(unread), segment=segment, at_ms=at_ms)
 
 
 def record_data_loss(store: Store, table: str, losses: Sequence[DataLoss]) -> None:

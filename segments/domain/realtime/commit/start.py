@@ -28,6 +28,7 @@ from segments.domain.realtime.llc_name import LLCName
 from segments.domain.realtime.pause import pause_of, stream_partition
 from segments.domain.realtime.realtime_assignment import consuming_row_of
 from segments.domain.realtime.streams.stream_config import FlushThresholds
+from segments.domain.realtime.streams.unread_range import UnreadRange
 from segments.domain.segments import ideal_state, segment_metadata
 from segments.domain.segments.ideal_state import CONSUMING, ONLINE
 from segments.domain.segments.segment_metadata import COMMITTING, IN_PROGRESS, SegmentMetadata
@@ -61,8 +62,8 @@ class CommitStart:
     """The start of one commit. ``end_offset`` is exclusive, text as the committer gave it; ``rows`` were consumed.
 
     ``reason``: why the segment ended; ``is_last``: the partition has ended; ``has_rows_behind``: a replica has read on
-    behind the end. ``skips_to``: the next segment begins there, not at the end, because the partition is too far behind
-    for its table; ``skipped``: messages before it, where that is known.
+    behind the end. ``skips``: rows from that end on that the next segment leaves out, because the partition is too far
+    behind for its table.
     """
 
     name: LLCName
@@ -71,8 +72,7 @@ class CommitStart:
     reason: str | None = None
     is_last: bool = False
     has_rows_behind: bool = False
-    skips_to: str | None = None
-    skipped: int | None = None
+    skips: UnreadRange | None = None
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def follow(
         limit = flush_threshold.next_row_limit(table.flush, busiest_server(ideal), last, table.chance)
         successor = consuming_record(
             next_name(start.name, table.taken, now_ms),
-            start_offset=start.skips_to or start.end_offset,
+            start_offset=start.end_offset if start.skips is None else start.skips.end,
             replicas=table.replicas,
             flush_rows=limit,
             now_ms=now_ms,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -14,8 +14,8 @@ class UnreadRange:
     partition: int
     start: str
     end: str
-    is_skipped: bool = False
-    count: int | None = None
+    is_skipped: bool = field(default=False, kw_only=True)
+    count: int | None = field(default=None, kw_only=True)
 
     @property
     def sentence(self) -> str:

@@ -25,7 +25,7 @@ from segments.services.core.context import Context
 from segments.services.realtime.realtime_servers import tenant_servers
 from segments.store import paths
 from segments.store.base import Create, Replace, Versioned, Write
-from segments.store.records.data_loss import DataLoss, data_loss_write
+from segments.store.records.data_loss import data_loss_write, noticed
 
 #: Segments of one partition that may be committed at a time before the next one waits; it is read on meanwhile.
 MOST_COMMITTING: Final = 4
@@ -111,10 +111,9 @@ def successor_writes(ctx: Context, seen: Observed, start: CommitStart, successor
     if successor is None:
         return []
     created = Create(paths.segment(seen.table.typed, successor.id), successor)
-    if start.skips_to is None:
+    if start.skips is None:
         return [created]
-    place = seen.name.partition, start.end_offset, start.skips_to, successor.id
-    loss = DataLoss(*place, ctx.clock(), is_skipped=True, count=start.skipped)
+    loss = noticed(start.skips, successor.id, ctx.clock())
     return [created, *data_loss_write(ctx.store, seen.table.typed, [loss])]
 
 

@@ -198,11 +198,11 @@ class _Conversation:
         is_last = machine.is_end_of_partition
         has_rows = self._step.has_rows_behind
         # Rows that queries saw behind the end are not skipped (rule `never-backwards`).
-        skip = None if is_last or has_rows else self._skipped.behind(seen, received.offset or "")
-        start = CommitStart(
-            self._name, received.offset or "", received.rows, received.reason, is_last=is_last, has_rows_behind=has_rows
-        )
-        return start if skip is None else replace(start, skips_to=skip.end.text, skipped=skip.count)
+        skips = None if is_last or has_rows else self._skipped.behind(seen, received.offset or "")
+        return CommitStart(
+            self._name, received.offset or "", received.rows, received.reason, is_last=is_last,
+            has_rows_behind=has_rows, skips=skips,
+        )  # fmt: skip
 
     def _finish(self, has_written: bool) -> None:
         """What follows the writes and may fail without harm."""

@@ -11,10 +11,11 @@ from segments.domain.realtime.llc_name import LLCName
 from segments.domain.realtime.streams.offset_auto_reset import auto_reset_of
 from segments.domain.realtime.streams.stream_config import stream_configs
 from segments.domain.realtime.streams.stream_offset import parse_offset
+from segments.domain.realtime.streams.unread_range import UnreadRange
 from segments.domain.segments.segment_metadata import IN_PROGRESS
 from segments.names import TableName
 from segments.services.core.context import Context
-from segments.services.realtime.offset_auto_reset import Skip, note_skip, skip_to_newest
+from segments.services.realtime.offset_auto_reset import note_skip, skip_to_newest
 from segments.services.realtime.stream_facts import stream_facts
 from segments.store import paths
 from segments.store.base import Write
@@ -27,10 +28,10 @@ class SkippedRows:
 
     def __init__(self, ctx: Context, table: TableName, name: LLCName) -> None:
         self._ctx, self._table, self._name = ctx, table, name
-        self._skip: Skip | None = None
+        self._skip: UnreadRange | None = None
         self._is_known = self._is_written = False
 
-    def behind(self, seen: Observed, start: str) -> Skip | None:
+    def behind(self, seen: Observed, start: str) -> UnreadRange | None:
         """What the next segment, which would begin at ``start``, skips; None: nothing."""
         if auto_reset_of(seen.stream.raw) is None:
             return None
